@@ -142,6 +142,33 @@ static void captured_nodes_have_names(void **state) {
     OK(acu_graph_release(captured));
 }
 
+static void capture_zero(acu_graph *into, acu_graph **captured) {
+    OK(acu_stream_begin_capture(stream,
+                                &(acu_capture_options){.into = into, .again = into != NULL}));
+    OK(acu_buffer_zero(x, stream));
+    OK(acu_stream_end_capture(stream, captured));
+}
+
+static void names_stay_when_a_graph_is_captured_again(void **state) {
+    (void)state;
+    if (runtime_version() < 13030 || driver_version() < 13030)
+        return;
+    acu_graph *captured = NULL, *same = NULL;
+    acu_node node;
+    size_t count = 1;
+    const char *name;
+    capture_zero(NULL, &captured);
+    OK(acu_graph_get_nodes(captured, &node, &count));
+    OK(acu_node_set_name(node, "zero x"));
+    capture_zero(captured, &same);
+    assert_ptr_equal(same, captured);
+    OK(acu_graph_get_nodes(captured, &node, &count));
+    OK(acu_node_get_name(node, &name));
+    assert_string_equal(name, "zero x");
+    OK(acu_graph_release(same));
+    OK(acu_graph_release(captured));
+}
+
 /* ---- pictures ---- */
 
 static void draws_every_type(void **state) {
@@ -506,6 +533,7 @@ int main(void) {
         DRAW_TEST(clones_have_the_names),
         DRAW_TEST(messages_have_the_names),
         DRAW_TEST(captured_nodes_have_names),
+        DRAW_TEST(names_stay_when_a_graph_is_captured_again),
         DRAW_TEST(draws_every_type),
         DRAW_TEST(draws_grids),
         DRAW_TEST(draws_what_it_does_not_keep),
