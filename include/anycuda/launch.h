@@ -12,6 +12,7 @@
 #define ACU_LAUNCH_H
 
 #include <anycuda/kernel.h>
+#include <anycuda/tensor_map.h>
 #include <anycuda/texture.h>
 
 struct cudaLaunchAttribute_st;
@@ -26,14 +27,17 @@ typedef enum acu_arg_kind {
     ACU_ARG_UNSIGNED,
     ACU_ARG_WORD, /* unsigned long long: an integer, or an address of the driver API */
     ACU_ARG_FLOAT,
-    ACU_ARG_ADDRESS,    /* a raw pointer */
-    ACU_ARG_IN,         /* a buffer that the kernel reads */
-    ACU_ARG_OUT,        /* a buffer that the kernel writes */
-    ACU_ARG_INOUT,      /* a buffer that the kernel reads and writes */
-    ACU_ARG_TEXTURE,    /* a texture */
-    ACU_ARG_SURFACE,    /* a surface that the kernel reads and writes */
-    ACU_ARG_SURFACE_IN, /* a surface that the kernel reads */
-    ACU_ARG_BYTES,      /* a copy of the bytes that a pointer leads to */
+    ACU_ARG_ADDRESS,      /* a raw pointer */
+    ACU_ARG_IN,           /* a buffer that the kernel reads */
+    ACU_ARG_OUT,          /* a buffer that the kernel writes */
+    ACU_ARG_INOUT,        /* a buffer that the kernel reads and writes */
+    ACU_ARG_TEXTURE,      /* a texture */
+    ACU_ARG_SURFACE,      /* a surface that the kernel reads and writes */
+    ACU_ARG_SURFACE_IN,   /* a surface that the kernel reads */
+    ACU_ARG_TENSOR_IN,    /* a tensor map by which the kernel reads */
+    ACU_ARG_TENSOR_OUT,   /* a tensor map by which the kernel writes */
+    ACU_ARG_TENSOR_INOUT, /* a tensor map by which the kernel reads and writes */
+    ACU_ARG_BYTES,        /* a copy of the bytes that a pointer leads to */
     /* for acu_run() of <anycuda/program.h> only: */
     ACU_ARG_BLOCK_IN,   /* a block that the program reads */
     ACU_ARG_BLOCK_OUT,  /* a block that the program writes */
@@ -52,6 +56,7 @@ typedef struct acu_arg {
         acu_buffer *buffer;
         acu_texture *texture;
         acu_surface *surface;
+        acu_tensor_map *tensor_map;
         struct acu_block *block;
     } value;
 } acu_arg;
@@ -106,6 +111,30 @@ static inline acu_arg acu_inout_surface(acu_surface *surface) {
     return arg;
 }
 
+/** Makes an argument of a tensor map by which the kernel only reads. */
+static inline acu_arg acu_in_tensor(acu_tensor_map *map) {
+    acu_arg arg = {ACU_ARG_TENSOR_IN, 128, {0}};
+    arg.value.tensor_map = map;
+    return arg;
+}
+
+/** Makes an argument of a tensor map by which the kernel writes. */
+static inline acu_arg acu_out_tensor(acu_tensor_map *map) {
+    acu_arg arg = {ACU_ARG_TENSOR_OUT, 128, {0}};
+    arg.value.tensor_map = map;
+    return arg;
+}
+
+/**
+ * Makes an argument of a tensor map by which the kernel reads and writes. A tensor map alone means
+ * the same.
+ */
+static inline acu_arg acu_inout_tensor(acu_tensor_map *map) {
+    acu_arg arg = {ACU_ARG_TENSOR_INOUT, 128, {0}};
+    arg.value.tensor_map = map;
+    return arg;
+}
+
 /**
  * Makes an argument of a struct, or of anything else: `acu_bytes(&x, sizeof x)`. The launch copies
  * the bytes.
@@ -140,6 +169,26 @@ static inline acu_arg acu_inout_block(struct acu_block *block) {
 
 /* ---- grids ---- */
 
+/** With which limits a launch may be made, with CUDA's numbers. */
+typedef enum acu_portability {
+    ACU_PORTABILITY_DEFAULT = 0,    /* the kernel's attributes say it */
+    ACU_PORTABILITY_REQUIRED = 1,   /* only what every device of the kind can do */
+    ACU_PORTABILITY_NOT_NEEDED = 2, /* all that this device can do */
+    /* of shared memory, with hardly any L1 cache left: */
+    ACU_PORTABILITY_OVERSIZED = 3,       /* more than that, where it is needed */
+    ACU_PORTABILITY_PREFER_OVERSIZED = 4 /* more than that */
+} acu_portability;
+
+/** What few launches need; what is zero is CUDA's default. */
+typedef struct acu_grid_more {
+    const acu_memory_domains *memory_domains; /* NULL: the stream's; since CUDA 12.0 */
+    int carveout;        /* percent of the L1 cache that become shared memory, -1 for none of it;
+                            since CUDA 12.5 */
+    bool nvlink_centric; /* spread the blocks so that the NVLinks are used best; since CUDA 13.0 */
+    acu_portability clusters;      /* of their size; since CUDA 13.2 */
+    acu_portability shared_memory; /* of its size; since CUDA 13.2 */
+} acu_grid_more;
+
 /** How a kernel is launched; what is zero is CUDA's default, except for blocks and threads. */
 typedef struct acu_grid {
     acu_size3 blocks;    /* at least one */
@@ -164,6 +213,8 @@ typedef struct acu_grid {
     unsigned memory_domain;          /* 1: the remote domain; since CUDA 12.0 */
     const acu_access_window *window; /* memory that L2 treats in its own way */
 
+    const acu_grid_more *more; /* what few launches need; or NULL */
+
     /* Other attributes of CUDA, which are added last. */
     const struct cudaLaunchAttribute_st *raw;
     unsigned raw_count;
@@ -174,8 +225,8 @@ typedef struct acu_grid {
  * the launch fails.
  */
 static inline acu_grid acu_grid_1d(size_t n, size_t threads) {
-    acu_grid grid = {{0, 0, 0}, {0, 0, 0}, 0,     0,        false, {0, 0, 0}, {0, 0, 0}, 0,
-                     false,     ACU_NULL,  false, ACU_NULL, 0,     ACU_NULL,  ACU_NULL,  0};
+    acu_grid grid = {{0, 0, 0}, {0, 0, 0}, 0,        0, false,    {0, 0, 0}, {0, 0, 0}, 0, false,
+                     ACU_NULL,  false,     ACU_NULL, 0, ACU_NULL, ACU_NULL,  ACU_NULL,  0};
     grid.blocks.x = threads ? n / threads + (n % threads != 0) : 0;
     grid.threads.x = threads;
     return grid;
@@ -346,9 +397,9 @@ static inline acu_arg acu_arg_refused(acu_no_handle handle) {
 }
 
 /**
- * Makes an argument of a value: a number, a raw pointer, a buffer, a texture, a surface, a block,
- * or an acu_arg, which stays as it is. A const buffer becomes acu_in(). Handles of other objects do
- * not compile.
+ * Makes an argument of a value: a number, a raw pointer, a buffer, a texture, a surface, a tensor
+ * map, a block, or an acu_arg, which stays as it is. A const buffer becomes acu_in(). Handles of
+ * other objects do not compile.
  */
 #define acu_arg_of(value)                                                                          \
     _Generic((value),                                                                              \
@@ -356,6 +407,7 @@ static inline acu_arg acu_arg_refused(acu_no_handle handle) {
         const acu_buffer *: acu_arg_constant,                                                      \
         acu_texture *: acu_in_texture,                                                             \
         acu_surface *: acu_inout_surface,                                                          \
+        acu_tensor_map *: acu_inout_tensor,                                                        \
         struct acu_block *: acu_inout_block,                                                       \
         acu_arg: acu_arg_same,                                                                     \
         default: acu_arg_address)(value)
@@ -449,9 +501,9 @@ ACU_EACH_HANDLE(ACU_REFUSE_HANDLE)
 #undef ACU_REFUSE_HANDLE
 
 /**
- * Makes an argument of a value: a number, a raw pointer, a buffer, a texture, a surface, a block,
- * or an acu_arg, which stays as it is. A const buffer becomes acu_in(). Handles of other objects do
- * not compile.
+ * Makes an argument of a value: a number, a raw pointer, a buffer, a texture, a surface, a tensor
+ * map, a block, or an acu_arg, which stays as it is. A const buffer becomes acu_in(). Handles of
+ * other objects do not compile.
  */
 inline acu_arg acu_arg_of(const volatile void *address) {
     return acu_arg_address(address);
@@ -470,6 +522,9 @@ inline acu_arg acu_arg_of(acu_texture *texture) {
 }
 inline acu_arg acu_arg_of(acu_surface *surface) {
     return acu_inout_surface(surface);
+}
+inline acu_arg acu_arg_of(acu_tensor_map *map) {
+    return acu_inout_tensor(map);
 }
 inline acu_arg acu_arg_of(struct acu_block *block) {
     return acu_inout_block(block);

@@ -335,6 +335,28 @@ inline result<> stream_ref::set_access_window(given<acu_access_window> window) c
     return acu_stream_set_access_window(get(), window.get());
 }
 
+inline result<acu_stream_info> stream_ref::get_info() const {
+    acu_stream_info info = {};
+    const acu_result code_ = acu_stream_get_info(get(), &info);
+    return {code_, info};
+}
+
+inline result<> stream_ref::set_priority(int priority) const {
+    return acu_stream_set_priority(get(), priority);
+}
+
+inline result<> stream_ref::set_memory_domain(unsigned domain) const {
+    return acu_stream_set_memory_domain(get(), domain);
+}
+
+inline result<> stream_ref::set_memory_domains(acu_memory_domains domains) const {
+    return acu_stream_set_memory_domains(get(), domains);
+}
+
+inline result<> stream_ref::set_nvlink_centric(bool centric) const {
+    return acu_stream_set_nvlink_centric(get(), centric);
+}
+
 inline result<> stream_ref::copy_attributes(stream_ref from) const {
     return acu_stream_copy_attributes(get(), from.get());
 }
@@ -375,6 +397,10 @@ inline result<> stream_ref::join(span<const stream_ref> streams) const {
 
 inline result<> stream_ref::call(closure closure) const {
     return acu_stream_call(get(), closure.detach());
+}
+
+inline result<> stream_ref::call_with(closure closure, acu_host_wait wait) const {
+    return acu_stream_call_with(get(), closure.detach(), wait);
 }
 
 inline result<> stream_ref::call_function(void (*function)(void *), void *data) const {
@@ -1732,6 +1758,38 @@ inline result<int> kernel_ref::get_max_cluster_size(given<acu_grid> grid) const 
     return {code_, blocks};
 }
 
+inline result<acu::tensor_map> tensor_map::create(buffer_ref buffer, given<acu_tensor> tensor) {
+    acu_tensor_map *map = nullptr;
+    const acu_result code_ = acu_tensor_map_create(buffer.get(), tensor.get(), &map);
+    return {code_, acu::tensor_map(map)};
+}
+
+inline result<acu::tensor_map> tensor_map::wrap(buffer_ref buffer, const void *raw) {
+    acu_tensor_map *map = nullptr;
+    const acu_result code_ = acu_tensor_map_wrap(buffer.get(), raw, &map);
+    return {code_, acu::tensor_map(map)};
+}
+
+inline result<> tensor_map_ref::set_buffer(buffer_ref buffer) const {
+    return acu_tensor_map_set_buffer(get(), buffer.get());
+}
+
+inline const void *tensor_map_ref::raw() const {
+    return acu_tensor_map_raw(get());
+}
+
+inline acu::device tensor_map_ref::device() const {
+    return acu_tensor_map_device(get());
+}
+
+inline acu::tensor_map tensor_map_ref::retain() const {
+    return acu::tensor_map(acu_tensor_map_retain(get()));
+}
+
+inline size_t tensor_map_ref::describe(span<char> text) const {
+    return acu_tensor_map_describe(get(), text.data(), text.size());
+}
+
 inline result<acu::texture> texture::create(given<acu_texture_source> source,
                                             given<acu_sampler> sampler) {
     acu_texture *texture = nullptr;
@@ -2103,6 +2161,14 @@ inline result<acu::node> graph_ref::add_host(span<const acu_node> after, closure
     acu_node node = {};
     const acu_result code_ = acu_graph_add_host(get(), after.data(), after.size(), closure.detach(),
                                                 &node);
+    return {code_, node};
+}
+
+inline result<acu::node> graph_ref::add_host_with(span<const acu_node> after, closure closure,
+                                                  acu_host_wait wait) const {
+    acu_node node = {};
+    const acu_result code_ = acu_graph_add_host_with(get(), after.data(), after.size(),
+                                                     closure.detach(), wait, &node);
     return {code_, node};
 }
 
@@ -3051,6 +3117,18 @@ inline acu_arg in_surface(surface_ref surface) {
 
 inline acu_arg inout_surface(surface_ref surface) {
     return acu_inout_surface(surface.get());
+}
+
+inline acu_arg in_tensor(tensor_map_ref map) {
+    return acu_in_tensor(map.get());
+}
+
+inline acu_arg out_tensor(tensor_map_ref map) {
+    return acu_out_tensor(map.get());
+}
+
+inline acu_arg inout_tensor(tensor_map_ref map) {
+    return acu_inout_tensor(map.get());
 }
 
 inline acu_arg bytes(const void *bytes, size_t size) {

@@ -281,15 +281,22 @@ cudaGraphDeviceNode_t acu_sim_kernel_node_device_handle(const acu_sim_node *node
                : NULL;
 }
 
-bool acu_sim_graph_is_updatable(const acu_sim_graph *graph) {
-    bool found = false;
+acu_sim_node *acu_sim_graph_find_updatable(const acu_sim_graph *graph,
+                                           cudaGraphDeviceNode_t handle) {
+    acu_sim_node *found = NULL;
     for (size_t i = 0; updatable_nodes && !found && i < graph->size; i++) {
-        const acu_sim_node *node = graph->nodes[i];
-        found = node && acu_sim_kernel_node_device_handle(node);
+        acu_sim_node *node = graph->nodes[i];
+        cudaGraphDeviceNode_t its = node ? acu_sim_kernel_node_device_handle(node) : NULL;
+        if (its && (!handle || its == handle))
+            return node;
         for (unsigned j = 0; node && !found && j < node->body_count; j++)
-            found = acu_sim_graph_is_updatable(node->bodies[j]);
+            found = acu_sim_graph_find_updatable(node->bodies[j], handle);
     }
     return found;
+}
+
+bool acu_sim_graph_is_updatable(const acu_sim_graph *graph) {
+    return acu_sim_graph_find_updatable(graph, NULL) != NULL;
 }
 
 bool acu_sim_graph_own_updatable(acu_sim_graph *graph) {
