@@ -2,9 +2,11 @@
 #include "core/listen.h"
 
 #include <pthread.h>
+#include <string.h>
 
 #include "core/hooks.h"
 #include "core/nvtx.h"
+#include "loader/platform.h"
 
 unsigned acu_listeners = ACU_LISTENER_UNKNOWN;
 
@@ -14,6 +16,9 @@ static _Thread_local bool
 static void look(void) {
     looking = true;
     (void)acu_layer_hooks.on(); /* reads the environment, which may switch the trace on */
+    const char *wish = acu_platform_env("ANYCUDA_NAME_CALLS");
+    if (wish && strcmp(wish, "1") == 0)
+        acu_listen_to_calls(true);
     if (acu_nvtx_attach())
         __atomic_or_fetch(&acu_listeners, ACU_LISTENER_TOOL, __ATOMIC_RELEASE);
     looking = false;
@@ -26,6 +31,13 @@ bool acu_listen_look(void) {
         return false;
     pthread_once(&once, look);
     return acu_is_heard();
+}
+
+void acu_listen_to_calls(bool on) {
+    if (on)
+        __atomic_or_fetch(&acu_listeners, ACU_LISTENER_CALLS, __ATOMIC_RELEASE);
+    else
+        __atomic_and_fetch(&acu_listeners, ~(unsigned)ACU_LISTENER_CALLS, __ATOMIC_RELEASE);
 }
 
 /* Returns a number for a range that no tool has numbered. */
@@ -44,4 +56,52 @@ uint64_t acu_listen_tell(const acu_range_event *event) {
     if (listeners & (unsigned)ACU_LISTENER_TRACE)
         acu_trace_file.range(event, event->step == ACU_RANGE_END ? event->id : id);
     return id;
+}
+
+/* ---- the calls of the safe layer ---- */
+
+/* Returns the tool's handle of the domain that the calls are in. */
+static void *domain_of_calls(void) {
+    static void *domain; /* atomic */
+    void *found = __atomic_load_n(&domain, __ATOMIC_ACQUIRE);
+    if (found)
+        return found;
+    void *made = acu_nvtx_create_domain("anycuda");
+    if (made && !__atomic_compare_exchange_n(&domain, &found, made, false, __ATOMIC_ACQ_REL,
+                                             __ATOMIC_ACQUIRE))
+        acu_nvtx_destroy_domain(made); /* another thread was faster */
+    else
+        found = made;
+    return found;
+}
+
+static void tell_of_call(acu_range_step step, const char *call) {
+    const acu_range_event event = {.step = step,
+                                   .domain = domain_of_calls(),
+                                   .domain_name = "anycuda",
+                                   .name = call,
+                                   .is_call = true};
+    (void)acu_listen_tell(&event);
+}
+
+const char *acu_scope_push(const char *call) {
+    const unsigned listeners =
+        acu_listen_look() ? __atomic_load_n(&acu_listeners, __ATOMIC_ACQUIRE) : 0;
+    if (!(listeners & (unsigned)ACU_LISTENER_CALLS) ||
+        !(listeners & ((unsigned)ACU_LISTENER_TOOL | (unsigned)ACU_LISTENER_TRACE)))
+        return NULL;
+    tell_of_call(ACU_RANGE_PUSH, call);
+    return call;
+}
+
+void acu_scope_pop(void) {
+    tell_of_call(ACU_RANGE_POP, NULL);
+}
+
+const char *acu_scope_begin_small(const char *call) {
+    return acu_scope_begin(call);
+}
+
+void acu_scope_end_small(const char *const *call) {
+    acu_scope_end(call);
 }

@@ -11,6 +11,7 @@ enum {
     ACU_LISTENER_UNKNOWN = 1, /* it was not looked yet whether there is a tool or a trace */
     ACU_LISTENER_TOOL = 2,
     ACU_LISTENER_TRACE = 4,
+    ACU_LISTENER_CALLS = 8, /* the listeners shall be told of the safe layer's calls, too */
 };
 
 /* The listeners, as bits; atomic. */
@@ -18,12 +19,15 @@ extern ACU_OURS unsigned acu_listeners;
 
 /* Returns whether anybody may listen: one look, for the beginning of what tells. */
 static inline bool acu_is_heard(void) {
-    return __atomic_load_n(&acu_listeners, __ATOMIC_ACQUIRE) != 0;
+    return (__atomic_load_n(&acu_listeners, __ATOMIC_ACQUIRE) & ~(unsigned)ACU_LISTENER_CALLS) != 0;
 }
 
 /* Looks, once, for a tool and for a trace; returns whether there is one. A thread that the tool
  * lets tell something while it attaches is not heard. */
 bool acu_listen_look(void) __attribute__((cold));
+
+/* Lets the calls of the safe layer be told, too, or not. */
+void acu_listen_to_calls(bool on);
 
 typedef enum acu_range_step {
     ACU_RANGE_PUSH,  /* begins a range, within the thread's last one of the domain */
@@ -44,10 +48,50 @@ typedef struct acu_range_event {
     int payload_kind; /* NVTX's number of the payload's type; 0: none */
     uint64_t payload; /* its bits */
     uint64_t id;      /* of ACU_RANGE_END */
+    bool is_call;     /* the range is a call of the safe layer */
 } acu_range_event;
 
 /* Tells all listeners; returns the number of the range that ACU_RANGE_START begins, never 0, else
  * 0. */
 uint64_t acu_listen_tell(const acu_range_event *event);
+
+/* ---- the calls of the safe layer ---- */
+
+/* Returns bits, 0 where nobody wants to know of the calls. */
+static inline unsigned acu_scope_wanted(void) {
+    return __atomic_load_n(&acu_listeners, __ATOMIC_RELAXED) &
+           ((unsigned)ACU_LISTENER_UNKNOWN | (unsigned)ACU_LISTENER_CALLS);
+}
+
+/* Tells the listeners that a call begins; returns its name, NULL if nobody wants to know. */
+const char *acu_scope_push(const char *call) __attribute__((cold));
+void acu_scope_pop(void) __attribute__((cold));
+
+static inline const char *acu_scope_begin(const char *call) {
+    return __builtin_expect(acu_scope_wanted() != 0, 0) ? acu_scope_push(call) : NULL;
+}
+
+static inline void acu_scope_end(const char *const *call) {
+    if (__builtin_expect(*call != NULL, 0))
+        acu_scope_pop();
+}
+
+/* The same, for code that shall be small. */
+const char *acu_scope_begin_small(const char *call);
+void acu_scope_end_small(const char *const *call);
+
+#if defined(__OPTIMIZE_SIZE__)
+#define ACU_SCOPE_BEGIN acu_scope_begin_small
+#define ACU_SCOPE_END   acu_scope_end_small
+#else
+#define ACU_SCOPE_BEGIN acu_scope_begin
+#define ACU_SCOPE_END   acu_scope_end
+#endif
+
+/* Stands first in each public function of the safe layer that may fail: the call is a range, until
+ * it returns. */
+#define ACU_SCOPE() ACU_SCOPE_OF(__func__)
+#define ACU_SCOPE_OF(call)                                                                         \
+    __attribute__((cleanup(ACU_SCOPE_END))) const char *const acu_scope = ACU_SCOPE_BEGIN(call)
 
 #endif

@@ -310,13 +310,13 @@ static void write_range_event(const acu_range_event *range, uint64_t id, uint64_
         remember(id, range->name);
     else if (range->step == ACU_RANGE_END)
         recall(id, name);
-    acu_json_begin(&event, phases[range->step], "range",
+    acu_json_begin(&event, phases[range->step], range->is_call ? "anycuda" : "range",
                    range->step == ACU_RANGE_END ? name : range->name, now, thread);
     if (any_thread)
         acu_json_put_number(&event, "id", id);
     if (range->step == ACU_RANGE_MARK)
         acu_json_put_text(&event, "s", "t");
-    if (*range->domain_name)
+    if (*range->domain_name && !range->is_call)
         acu_json_put_arg(&event, "domain", 6, range->domain_name, SIZE_MAX);
     put_payload(&event, range);
     acu_trace_append(&event);

@@ -22,10 +22,12 @@ static int control(const char *call, bool start) {
 }
 
 acu_result acu_profiler_start(void) {
+    ACU_SCOPE();
     return control(__func__, true);
 }
 
 acu_result acu_profiler_stop(void) {
+    ACU_SCOPE();
     return control(__func__, false);
 }
 
