@@ -7,6 +7,7 @@ toolkit has it, since the spec serves whichever toolkit is presented.
 from __future__ import annotations
 
 import difflib
+import fnmatch
 import re
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache
@@ -46,12 +47,15 @@ def open_questions(info: Mapping, library: Library) -> None:
     """Raises what a library has and spec/libraries.yaml says nothing of: symbols without a declaration, formats."""
     stops = Stops()
     bound = {name for api in library.apis for f in api.functions.values() for name in (f.name, f.symbol, f.ptds)}
-    said = set().union(*info.get("undeclared", {}).values())
+    exported = {name for api in library.apis for name in api.symbols}
+    said = {
+        name for names in info.get("undeclared", {}).values() for one in names for name in fnmatch.filter(exported, one)
+    }
     for name in info.get("foreign", ()):
         if any(name in api.symbols for api in library.apis):
             message = f"{info['file']} exports {name} itself, so nothing foreign is known by it"
             stops.found.append(GeneratorError(message, where(info["foreign"], name)))
-    for name in sorted({name for api in library.apis for name in api.symbols} - bound - said):
+    for name in sorted(exported - bound - said):
         toolkit = next(api.toolkit for api in library.apis if name in api.symbols)
         message = f"{info['file']} exports {name} since {toolkit}, which no header declares: say why under `undeclared`"
         stops.found.append(GeneratorError(message, where(info, "undeclared")))
@@ -76,7 +80,7 @@ def sonames(spec: Spec, libraries: Collection[Library]) -> None:
         info = spec.libraries[library.name]
         if info.get("newest_only") and info["shared_object"]:
             known = [*info.get("sonames", ()), *(api.soname for api in library.apis)]
-            for major in majors:
+            for major in (major for major in majors if major >= info.get("oldest", 0) // 1000):
                 if not any(re.search(rf"\.so\.{major}(\.|$)", soname) for soname in known):
                     message = f"no soname of {info['file']} is of CUDA {major}: add it to `sonames`"
                     stops.found.append(GeneratorError(message, where(info, "sonames")))
@@ -165,7 +169,8 @@ def _library(info: Mapping, library: Library) -> Iterator[Problem]:
     exported = {name for api in library.apis for name in api.symbols}
     for names in info.get("undeclared", {}).values():
         for index, name in enumerate(names):
-            yield from _unknown("an exported symbol", name, where(names, index), exported)
+            if not fnmatch.filter(exported, name):
+                yield from _unknown("an exported symbol", name, where(names, index), exported)
     for key in ("one_byte", "unimplemented"):
         for index, name in enumerate(info.get(key, ())):
             yield from _unknown("a function", name, where(info[key], index), declared)

@@ -69,7 +69,12 @@ ELSEWHERE = {
     "acu_sim_semaphore_export": OF_ITS_SUBJECT,
     "acu_sim_semaphore_signal": OF_ITS_SUBJECT,
     "acu_sim_semaphore_value": OF_ITS_SUBJECT,
+    "acu_sim_current_graph": OF_ITS_SUBJECT,
+    "acu_sim_launch_graph": OF_ITS_SUBJECT,
     "acu_sim_set_conditional": OF_ITS_SUBJECT,
+    "acu_sim_set_node_enabled": OF_ITS_SUBJECT,
+    "acu_sim_set_node_grid": OF_ITS_SUBJECT,
+    "acu_sim_set_node_param": OF_ITS_SUBJECT,
     "acu_sim_surface_read": OF_ITS_SUBJECT,
     "acu_sim_surface_write": OF_ITS_SUBJECT,
 }

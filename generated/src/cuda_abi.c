@@ -5616,32 +5616,38 @@ const acu_type acu_cuda_type_CUstreamAtomicReductionOpType_enum = {
 
 static const char names_acu_cuda_type_CUstreamBatchMemOpParams_union[] =
     "CUstreamBatchMemOpParams_union\0"
+    "operation\0"
     "waitValue\0"
     "writeValue\0"
     "flushRemoteWrites\0"
     "memoryBarrier\0"
     "atomicReduction";
-static const int32_t tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0[] = {1, 4, ACU_TAG_END};
-static const int32_t tags_acu_cuda_type_CUstreamBatchMemOpParams_union_1[] = {2, 5, ACU_TAG_END};
-static const int32_t tags_acu_cuda_type_CUstreamBatchMemOpParams_union_2[] = {3, ACU_TAG_END};
-static const int32_t tags_acu_cuda_type_CUstreamBatchMemOpParams_union_3[] = {6, ACU_TAG_END};
-static const int32_t tags_acu_cuda_type_CUstreamBatchMemOpParams_union_4[] = {8, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0[] = {1, 2, 4, 5, 3, 6, 8,
+                                                                              ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUstreamBatchMemOpParams_union_1[] = {1, 4, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUstreamBatchMemOpParams_union_2[] = {2, 5, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUstreamBatchMemOpParams_union_3[] = {3, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUstreamBatchMemOpParams_union_4[] = {6, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUstreamBatchMemOpParams_union_5[] = {8, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUstreamBatchMemOpParams_union[] = {
+    /* operation */
+    {.type = &acu_cuda_type_CUstreamBatchMemOpType_enum, .offset = 0, .count = 1,
+     .tags = tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0},
     /* waitValue */
     {.type = &acu_cuda_type_CUstreamMemOpWaitValueParams_st, .offset = 0, .count = 1,
-     .tags = tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0},
+     .tags = tags_acu_cuda_type_CUstreamBatchMemOpParams_union_1},
     /* writeValue */
     {.type = &acu_cuda_type_CUstreamMemOpWriteValueParams_st, .offset = 0, .count = 1,
-     .tags = tags_acu_cuda_type_CUstreamBatchMemOpParams_union_1},
+     .tags = tags_acu_cuda_type_CUstreamBatchMemOpParams_union_2},
     /* flushRemoteWrites */
     {.type = &acu_cuda_type_CUstreamMemOpFlushRemoteWritesParams_st, .offset = 0, .count = 1,
-     .tags = tags_acu_cuda_type_CUstreamBatchMemOpParams_union_2},
+     .tags = tags_acu_cuda_type_CUstreamBatchMemOpParams_union_3},
     /* memoryBarrier */
     {.type = &acu_cuda_type_CUstreamMemOpMemoryBarrierParams_st, .offset = 0, .count = 1,
-     .tags = tags_acu_cuda_type_CUstreamBatchMemOpParams_union_3},
+     .tags = tags_acu_cuda_type_CUstreamBatchMemOpParams_union_4},
     /* atomicReduction */
     {.type = &acu_cuda_type_CUstreamMemOpAtomicReductionParams_st, .offset = 0, .count = 1,
-     .since = 13010, .tags = tags_acu_cuda_type_CUstreamBatchMemOpParams_union_4},
+     .since = 13010, .tags = tags_acu_cuda_type_CUstreamBatchMemOpParams_union_5},
 };
 static const acu_layout layouts_acu_cuda_type_CUstreamBatchMemOpParams_union[] = {
     {11070, 13010, 48, NULL, NULL},
@@ -5651,7 +5657,7 @@ const acu_type acu_cuda_type_CUstreamBatchMemOpParams_union = {
     .name = names_acu_cuda_type_CUstreamBatchMemOpParams_union,
     .kind = ACU_KIND_RECORD,
     .size = 48,
-    .count = 5,
+    .count = 6,
     .fields = fields_acu_cuda_type_CUstreamBatchMemOpParams_union,
     .layouts = layouts_acu_cuda_type_CUstreamBatchMemOpParams_union,
 };

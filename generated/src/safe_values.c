@@ -95,6 +95,14 @@ SAME(ACU_SYNC_SPIN, cudaSyncPolicySpin);
 SAME(ACU_SYNC_YIELD, cudaSyncPolicyYield);
 SAME(ACU_SYNC_BLOCK, cudaSyncPolicyBlockingSync);
 
+/* acu_value_condition */
+SAME(ACU_VALUE_AT_LEAST, CU_STREAM_WAIT_VALUE_GEQ);
+SAME(ACU_VALUE_EQUAL, CU_STREAM_WAIT_VALUE_EQ);
+SAME(ACU_VALUE_HAS_BITS, CU_STREAM_WAIT_VALUE_AND);
+SAME(ACU_VALUE_LACKS_BITS, CU_STREAM_WAIT_VALUE_NOR);
+
+/* acu_value_action */
+
 /* acu_part_flag */
 SAME(ACU_PART_BACKFILL, cudaDevSmResourceGroupBackfill);
 SAME(ACU_PART_IN_DOMAIN, cudaDevSmResourceGroupLocalityDomainId);

@@ -45,6 +45,7 @@
 #include <anycuda/supports.h>
 #include <anycuda/texture.h>
 #include <anycuda/transfer.h>
+#include <anycuda/value.h>
 #include <anycuda/virtual.h>
 
 #endif

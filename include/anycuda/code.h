@@ -48,6 +48,41 @@ ACU_CHECKED acu_result acu_code_create(const acu_code_source *source, acu_code *
 ACU_CHECKED acu_result acu_code_compile(acu_device device, const acu_module_program *program,
                                         acu_code **code);
 
+/** Who links. */
+typedef enum acu_code_linker {
+    ACU_CODE_LINKER_ANY, /* nvJitLink, or where that is missing or simulated, the driver */
+    ACU_CODE_LINKER_NVJITLINK,
+    ACU_CODE_LINKER_DRIVER /* in the context of the device; without LTO IR and `options` */
+} acu_code_linker;
+
+/** How code is linked; zero is the default. */
+typedef struct acu_code_link_options {
+    acu_code_linker linker;
+    unsigned max_registers; /* per thread; 0: as many as the code needs */
+    acu_jit_level level;
+    bool debug;   /* debug information */
+    bool lines;   /* line information */
+    bool verbose; /* the log has registers, shared memory … of each kernel */
+    /* Of nvJitLink, such as "-arch=sm_90" or "-ptx"; ends with NULL. */
+    const char *const *options;
+    acu_code_cache *cache; /* NULL: that of the variable ANYCUDA_CODE_CACHE, or else none */
+} acu_code_link_options;
+
+/**
+ * Links code into a cubin, across calls from one part to the other; the caller owns the result,
+ * which has the C++ names of all parts.
+ *
+ * A part takes part with its LTO IR, else with its cubin, fatbin, object file or archive, else with
+ * its PTX. Parts that call each other are compiled with "--relocatable-device-code=true" or
+ * "-dlto". Parts of LTO IR are optimised as one. The device, which says what to link for, is not
+ * looked at by nvJitLink where an option names an architecture. `options` may be NULL. Errors:
+ * ACU_ERROR_COMPILE and ACU_ERROR_ARGUMENT with the linker's log (acu_module_compile_log() has all
+ * of it), 303 where nvJitLink is needed and missing, 801 where the linker is too old for the
+ * architecture, ACU_ERROR_HANDLE, ACU_ERROR_HOST_MEMORY, and those of the driver.
+ */
+ACU_CHECKED acu_result acu_code_link(acu_device device, acu_code *const *parts, size_t count,
+                                     const acu_code_link_options *options, acu_code **code);
+
 /**
  * Asks for an image, which lives as long as the code; PTX ends with a zero that `size` does not
  * count.

@@ -27,7 +27,7 @@ typedef struct acu_exec acu_exec;
 enum acu_exec_flag {
     ACU_EXEC_AUTO_FREE = 1,      /* a launch first frees what the one before left allocated */
     ACU_EXEC_UPLOAD = 2,         /* uploads at once, on the stream `upload`; since CUDA 12.0 */
-    ACU_EXEC_DEVICE_LAUNCH = 4,  /* kernels may launch it; since CUDA 12.0 */
+    ACU_EXEC_DEVICE_LAUNCH = 4,  /* kernels may launch it, see acu_graph_keep_exec(); since 12.0 */
     ACU_EXEC_NODE_PRIORITIES = 8 /* nodes run with their own priorities, not the stream's */
 };
 
@@ -92,6 +92,19 @@ ACU_CHECKED acu_result acu_exec_upload(acu_exec *exec, acu_stream *stream);
  * Errors: ACU_ERROR_CAPTURE where the stream is captured, for which there is acu_graph_add_child().
  */
 ACU_CHECKED acu_result acu_exec_launch(acu_exec *exec, acu_stream *stream);
+
+/**
+ * Lets a graph own an executable graph that its kernels launch: `acu_exec_raw(exec)` is what they
+ * take as an argument.
+ *
+ * Each launch of the graph counts as a use of all that the executable graph uses now, so what it is
+ * changed to later is not known. It must have been uploaded before, by ACU_EXEC_UPLOAD,
+ * acu_exec_upload() or a launch, and again after each change of it. CUDA lets it have kernels,
+ * copies, fills and child graphs of one device only. Errors: ACU_ERROR_STATE where it was
+ * instantiated without ACU_EXEC_DEVICE_LAUNCH, or is wrapped and its runtime, older than CUDA 12.0,
+ * has no such graphs; ACU_ERROR_HOST_MEMORY.
+ */
+ACU_CHECKED acu_result acu_graph_keep_exec(acu_graph *graph, acu_exec *exec);
 
 /** Asks for the flags that the graph was instantiated with; since CUDA 12.0. */
 ACU_CHECKED acu_result acu_exec_get_flags(acu_exec *exec, uint64_t *flags);
@@ -166,6 +179,11 @@ ACU_CHECKED acu_result acu_exec_set_copy(acu_exec *exec, acu_node node, const ac
 /** Sets what a copy node copies, by CUDA's own parameters; the caller keeps the memory alive. */
 ACU_CHECKED acu_result acu_exec_set_memcpy(acu_exec *exec, acu_node node,
                                            const struct cudaMemcpy3DParms *params);
+/** Sets the copies of a node with many, to as many, with the attributes that the node has. */
+ACU_CHECKED acu_result acu_exec_set_copy_batch(acu_exec *exec, acu_node node,
+                                               const acu_copy *copies, size_t count,
+                                               const acu_copy_attributes *attributes,
+                                               size_t attribute_count);
 /** Sets what a fill node sets. */
 ACU_CHECKED acu_result acu_exec_set_fill(acu_exec *exec, acu_node node, const acu_fill *fill);
 /** Sets the host function, and takes its data over as acu_graph_add_host() does. */

@@ -81,6 +81,18 @@ ACU_CHECKED acu_result acu_graph_keep(acu_graph *graph, acu_buffer *buffer, bool
  */
 ACU_CHECKED acu_result acu_graph_keep_data(acu_graph *graph, acu_closure closure);
 
+/**
+ * Gives the raw graph an owner's share of data, which is a user object of CUDA; the closure's
+ * `call` is not used.
+ *
+ * The data lives as long as any raw graph or raw executable graph that comes of this one, also when
+ * other code made it or holds it longer than the handles live: for graphs that are given away as
+ * raw handles. (What acu_graph_keep_data() keeps goes with the handles.) The data is taken over in
+ * any case: `destroy` runs exactly once, on a thread of CUDA some time after the last use, or soon
+ * if this call fails. It must not call CUDA. Errors: CUDA's own.
+ */
+ACU_CHECKED acu_result acu_graph_attach_data(acu_graph *graph, acu_closure closure);
+
 /* ---- adding nodes ----
  *
  * Each function adds a node that depends on the `after_count` nodes `after` of the same graph. The
@@ -131,6 +143,20 @@ ACU_BEGIN_C
  */
 ACU_CHECKED acu_result acu_graph_add_copy(acu_graph *graph, const acu_node *after,
                                           size_t after_count, const acu_copy *copy, acu_node *node);
+
+/**
+ * Adds many copies between buffers as one node; since CUDA 13.5.
+ *
+ * The copies of a node have no order: where one of them writes what another one reads or writes,
+ * the call is refused. Each copy has at least one element. `attributes` are those of
+ * acu_batch_copy(), and may be NULL. Errors, for each copy: those of acu_graph_add_copy();
+ * ACU_ERROR_RANGE where two of them need an order; ACU_ERROR_ARGUMENT where there are no copies, or
+ * an attribute is wrong or ACU_SOURCE_ORDER_DURING_API_CALL.
+ */
+ACU_CHECKED acu_result acu_graph_add_copy_batch(acu_graph *graph, const acu_node *after,
+                                                size_t after_count, const acu_copy *copies,
+                                                size_t count, const acu_copy_attributes *attributes,
+                                                size_t attribute_count, acu_node *node);
 
 /**
  * Adds a copy of `count` elements from the host.
@@ -345,8 +371,8 @@ typedef struct acu_graph_time {
  *
  * acu_node_get_time() and acu_graph_get_time() return what was measured, and acu_graph_draw() draws
  * it. Errors: those of acu_graph_instantiate(); ACU_ERROR_CAPTURE where the stream is captured;
- * CUDA's own, mostly 801, where CUDA copies no such graph: one with nodes that allocate or free
- * memory, that are conditional, or that the device can update.
+ * CUDA's own, mostly 801, where CUDA copies no such graph, because it has nodes that allocate or
+ * free memory or are conditional.
  */
 ACU_CHECKED acu_result acu_graph_profile(acu_graph *graph, acu_stream *stream,
                                          const acu_profile_options *options);

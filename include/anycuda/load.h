@@ -18,8 +18,9 @@ typedef enum acu_library_id {
     ACU_CUDA,   /* the driver API, libcuda */
     ACU_NVRTC,  /* the run-time compiler, libnvrtc */
     /* Only in a program that calls a function of them: */
-    ACU_WEBGPU, /* WebGPU, libwgpu_native */
-    ACU_NVML    /* NVML, libnvidia-ml */
+    ACU_WEBGPU,   /* WebGPU, libwgpu_native */
+    ACU_NVML,     /* NVML, libnvidia-ml */
+    ACU_NVJITLINK /* the linker of code, libnvJitLink */
 } acu_library_id;
 
 /** Bits of acu_load_options.flags. */

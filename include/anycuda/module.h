@@ -113,7 +113,7 @@ ACU_CHECKED acu_result acu_module_compile(acu_device device, const acu_module_pr
                                           acu_module **module);
 
 /**
- * Returns the log of this thread's last acu_module_compile() or acu_code_compile(); never NULL. The
+ * Returns the log of this thread's last acu_module_compile(), acu_code_compile() or acu_code_link(); never NULL. The
  * text is valid until the thread's next such call.
  */
 const char *acu_module_compile_log(void);

@@ -11,11 +11,13 @@
 #ifndef ACU_NODE_H
 #define ACU_NODE_H
 
+#include <anycuda/batch.h>
 #include <anycuda/buffer.h>
 #include <anycuda/external.h>
 #include <anycuda/launch.h>
 
-struct CUgraphNode_st; /* what CUDA calls cudaGraphNode_t and CUgraphNode */
+struct CUgraphNode_st;                /* what CUDA calls cudaGraphNode_t and CUgraphNode */
+struct CUgraphDeviceUpdatableNode_st; /* what CUDA calls cudaGraphDeviceNode_t */
 struct cudaGraphNodeParams;
 struct cudaMemcpy3DParms;
 
@@ -168,6 +170,20 @@ ACU_CHECKED acu_result acu_node_set_attribute(acu_node node,
 /** Copies all attributes from one kernel node to another. */
 ACU_CHECKED acu_result acu_node_copy_attributes(acu_node to, acu_node from);
 
+/**
+ * Lets kernels change what a kernel node does, from the device; since CUDA 12.4.
+ *
+ * `*handle` is the cudaGraphDeviceNode_t that those kernels take as an argument. CUDA allows less
+ * with such a node from then on: it stays updatable and in its graph, its attributes cannot be
+ * copied, and its graph can have one executable graph at a time, which acu_exec_update() cannot
+ * change. A launch uploads the executable graph before, where it was not uploaded since
+ * the last change by the host, because CUDA demands that. What a device changes is not known here:
+ * acu_graph_keep() lets the graph keep the memory that an update may name. Errors: CUDA's own where
+ * the node is no kernel node.
+ */
+ACU_CHECKED acu_result acu_node_set_updatable(acu_node node,
+                                              struct CUgraphDeviceUpdatableNode_st **handle);
+
 /* ---- changes ----
  *
  * Each function replaces what a node does. Graphs that are instantiated afterwards do the new work;
@@ -208,6 +224,10 @@ ACU_BEGIN_C
 ACU_CHECKED acu_result acu_node_set_copy(acu_node node, const acu_copy *copy);
 /** Sets what a copy node copies, by CUDA's own parameters; the caller keeps the memory alive. */
 ACU_CHECKED acu_result acu_node_set_memcpy(acu_node node, const struct cudaMemcpy3DParms *params);
+/** Sets the copies of a node with many, as for acu_graph_add_copy_batch(). */
+ACU_CHECKED acu_result acu_node_set_copy_batch(acu_node node, const acu_copy *copies, size_t count,
+                                               const acu_copy_attributes *attributes,
+                                               size_t attribute_count);
 /** Sets what a fill node sets. */
 ACU_CHECKED acu_result acu_node_set_fill(acu_node node, const acu_fill *fill);
 /** Sets the host function, and takes its data over as acu_graph_add_host() does. */

@@ -150,6 +150,50 @@ void acu_sim_set_conditional(const acu_sim_launch *launch, unsigned long long ha
                              unsigned value);
 
 /*
+ * Graphs that kernels launch, and nodes that they change. These functions do what
+ * cudaGraphLaunch(), cudaGetCurrentGraphExec(), cudaGraphKernelNodeSetEnabled() and their like do
+ * in a kernel. Only the kernel may call them, on its own thread. Where CUDA would refuse, they
+ * return 1 (cudaErrorInvalidValue) and a line on stderr says why.
+ */
+struct CUgraphExec_st;
+struct CUgraphDeviceUpdatableNode_st;
+
+/** Where a graph runs that a kernel launches: CUDA's named streams. */
+typedef enum acu_sim_graph_place {
+    ACU_SIM_FIRE_AND_FORGET, /* beside the graph that the kernel is in, which ends behind it */
+    ACU_SIM_TAIL,            /* behind the graph that the kernel is in, and before later work */
+    ACU_SIM_SIBLING          /* beside the graph that the kernel is in, and before later work */
+} acu_sim_graph_place;
+
+/**
+ * Launches an executable graph. It must have been instantiated with
+ * cudaGraphInstantiateFlagDeviceLaunch and uploaded, and have no other launch that has not ended;
+ * but a graph may launch itself, behind itself. Here a graph that runs beside another one runs as
+ * soon as the kernel has returned.
+ */
+int acu_sim_launch_graph(const acu_sim_launch *launch, struct CUgraphExec_st *graph,
+                         acu_sim_graph_place place);
+
+/** Returns the executable graph that the kernel is in; NULL unless kernels may launch it. */
+struct CUgraphExec_st *acu_sim_current_graph(const acu_sim_launch *launch);
+
+/**
+ * Lets a node run, or not. `node` is what its attribute
+ * cudaLaunchAttributeDeviceUpdatableKernelNode gave the host; its executable graph must have been
+ * uploaded.
+ */
+int acu_sim_set_node_enabled(const acu_sim_launch *launch,
+                             struct CUgraphDeviceUpdatableNode_st *node, int enabled);
+
+/** Sets the blocks of a node's grid. */
+int acu_sim_set_node_grid(const acu_sim_launch *launch, struct CUgraphDeviceUpdatableNode_st *node,
+                          const unsigned blocks[3]);
+
+/** Sets bytes of a node's arguments, which lie as the kernel's parameters do. */
+int acu_sim_set_node_param(const acu_sim_launch *launch, struct CUgraphDeviceUpdatableNode_st *node,
+                           size_t offset, const void *value, size_t size);
+
+/*
  * Textures and surfaces. These functions do for a kernel what PTX's tex, tld4, suld and sust do on
  * a GPU. `texture` is the kernel's argument, a cudaTextureObject_t. An array is read as it is when
  * the kernel runs. Only the kernel may call them, on its own thread; where there is no such

@@ -223,17 +223,19 @@ typedef struct acu_library_info {
 } acu_library_info;
 
 /* One of each per copy of this library; defined in loader/library.c, described by generated/. A
- * program that names no function of WebGPU or NVML has no acu_webgpu or acu_nvml:
- * acu_library_of() returns NULL for it. */
+ * program that names no function of WebGPU, NVML or nvJitLink has no acu_webgpu, acu_nvml or
+ * acu_nvjitlink: acu_library_of() returns NULL for it. */
 extern acu_library acu_cudart;
 extern acu_library acu_cuda;
 extern acu_library acu_nvrtc;
 extern acu_library acu_webgpu;
+extern acu_library acu_nvjitlink;
 extern acu_library acu_nvml;
 extern const acu_library_info acu_cudart_info;
 extern const acu_library_info acu_cuda_info;
 extern const acu_library_info acu_nvrtc_info;
 extern const acu_library_info acu_webgpu_info;
+extern const acu_library_info acu_nvjitlink_info;
 extern const acu_library_info acu_nvml_info;
 
 #endif

@@ -104,12 +104,20 @@ int acu_library_version(const acu_library *library) {
     return acu_library_state(library) == ACU_LOADED ? library->abi : 0;
 }
 
+const acu_library *acu_library_followed(const acu_library *library) {
+    const acu_library *followed = library->follows;
+    while (followed && !acu_library_version(followed))
+        followed = followed->follows;
+    return followed;
+}
+
 const acu_library_info *acu_library_about(const acu_library *library) {
     return library->info;
 }
 
-extern acu_library acu_webgpu __attribute__((weak)); /* library_webgpu.c */
-extern acu_library acu_nvml __attribute__((weak));   /* library_nvml.c */
+extern acu_library acu_webgpu __attribute__((weak));    /* library_webgpu.c */
+extern acu_library acu_nvml __attribute__((weak));      /* library_nvml.c */
+extern acu_library acu_nvjitlink __attribute__((weak)); /* library_nvjitlink.c */
 
 acu_library *acu_library_of(acu_library_id id) {
     switch (id) {
@@ -123,6 +131,8 @@ acu_library *acu_library_of(acu_library_id id) {
         return &acu_webgpu;
     case ACU_NVML:
         return &acu_nvml;
+    case ACU_NVJITLINK:
+        return &acu_nvjitlink;
     }
     return NULL;
 }

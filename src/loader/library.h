@@ -8,7 +8,7 @@
 #include "loader/platform.h"
 
 enum { ACU_PATH_SIZE = 4096, ACU_WHY_SIZE = 512, ACU_LIBRARY_TEXT = 700 };
-enum { ACU_LIBRARIES = ACU_NVML + 1 }; /* how many acu_library_id there are */
+enum { ACU_LIBRARIES = ACU_NVJITLINK + 1 }; /* how many acu_library_id there are */
 
 typedef enum acu_load_state { ACU_UNTRIED, ACU_LOADED, ACU_FAILED } acu_load_state;
 
@@ -33,7 +33,9 @@ struct acu_library {
     /* Its sonames are whole names of files, and no file says its version or need say its soname. */
     bool plain_names;
     const char *hint;     /* what to do where it is missing; NULL: the loader knows */
-    acu_library *follows; /* the library whose major version is preferred for this one; or NULL */
+    /* The library whose major version is preferred for this one, or, while that is not loaded, the
+     * one that that one follows; or NULL. */
+    acu_library *follows;
     bool by_symbol;    /* every incompatible change has a new symbol, so any version may be bound */
     bool needs_driver; /* its major version must not be above the driver's */
     /* Refuses a library of another ABI, which its symbols show; NULL: sonames tell them apart. */
@@ -77,6 +79,8 @@ struct acu_library {
 acu_load_state acu_library_state(const acu_library *library);
 /* Returns the version bound against (12040) after a successful load; 0 before. */
 int acu_library_version(const acu_library *library);
+/* Returns the loaded library whose major version is preferred for this one; NULL: there is none. */
+const acu_library *acu_library_followed(const acu_library *library);
 const acu_library_info *acu_library_about(const acu_library *library);
 /* Returns the library of this number; NULL if there is none, or the program does not name any
  * function of it. */

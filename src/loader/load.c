@@ -120,8 +120,10 @@ static bool load_any(acu_search *s) {
     /* The simulator is taken before a search, because a runtime without a driver can only fail. */
     if (sim && s->library->needs_driver && acu_search_driver(s) == ACU_DRIVER_NONE && load_sim(s))
         return true;
-    if (s->library->follows) /* an older driver may not load what a newer compiler emits */
-        s->want_major = ACU_MAJOR(acu_library_version(s->library->follows));
+    /* An older driver may not load what a newer compiler emits, nor an older linker read it. */
+    const acu_library *followed = acu_library_followed(s->library);
+    if (followed)
+        s->want_major = ACU_MAJOR(acu_library_version(followed));
     if (acu_search_places(s))
         return true;
     if (s->want_major) {
@@ -332,11 +334,13 @@ int acu_load(const acu_load_options *options) {
     if (!options)
         options = &defaults;
     acu_library *library = acu_library_of(options->library);
-    if (!library && (options->library == ACU_WEBGPU || options->library == ACU_NVML))
+    if (!library && options->library >= ACU_WEBGPU && options->library <= ACU_NVJITLINK)
         return refuse(&acu_cudart, acu_cudart.info->error_missing,
                       (acu_failure_facts){.kind = ACU_ERROR_KIND_LIBRARY, .hint = ""},
                       "acu_load: this program calls no function of %s, so it has no loader for it",
-                      options->library == ACU_NVML ? "NVML" : "WebGPU");
+                      options->library == ACU_NVML     ? "NVML"
+                      : options->library == ACU_WEBGPU ? "WebGPU"
+                                                       : "nvJitLink");
     if (!library)
         return refuse(&acu_cudart, acu_cudart.info->error_invalid, (acu_failure_facts){0},
                       "acu_load: there is no library %d", (int)options->library);

@@ -170,7 +170,7 @@ bool acu_validate_file(acu_search *s, acu_candidate *c, acu_elf *elf, const char
     }
     if (good && s->want_major && c->major != s->want_major) {
         acu_search_note(s, "%s: left for later, because the loaded %s is %d", c->path,
-                        s->library->follows->info->name, s->want_major);
+                        acu_library_followed(s->library)->info->name, s->want_major);
         return false;
     }
     return good && check_driver(s, c);

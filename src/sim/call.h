@@ -57,12 +57,13 @@ typedef struct acu_sim_running {
 typedef struct acu_sim_thread {
     int device;
     cudaError_t last;
-    bool in_callback;                /* a host function runs: it must not call CUDA */
-    acu_sim_call call;               /* the call that the thread makes; zero outside of one */
-    uint64_t era;                    /* acu_sim_reset() begins a new one */
-    uint64_t id;                     /* no other thread has had it */
-    enum cudaStreamCaptureMode mode; /* how it bears the captures of others */
-    const acu_sim_graph *graph;      /* the graph whose launch the thread does; NULL: none */
+    bool in_callback;                  /* a host function runs: it must not call CUDA */
+    acu_sim_call call;                 /* the call that the thread makes; zero outside of one */
+    uint64_t era;                      /* acu_sim_reset() begins a new one */
+    uint64_t id;                       /* no other thread has had it */
+    enum cudaStreamCaptureMode mode;   /* how it bears the captures of others */
+    const acu_sim_graph *graph;        /* the graph whose launch the thread does; NULL: none */
+    struct acu_sim_children *children; /* what its kernel launches; NULL: the thread runs none */
     /* A context is current: the device's own, or one that was made; and those below it, pushed. */
     bool bound;
     acu_sim_context *context; /* NULL: not one that was made */

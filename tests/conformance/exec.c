@@ -104,6 +104,35 @@ CASE(what_devices_cannot_launch) {
     OK(cudaGraphDestroy(graph));
 }
 
+/* CUDA documents which copies it refuses; the answer is the simulator's guess. */
+CASE(copies_that_devices_cannot_launch) {
+    static unsigned pageable[4];
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t node = NULL;
+    cudaGraphInstantiateParams params = {.flags = cudaGraphInstantiateFlagDeviceLaunch};
+    unsigned *pinned = NULL, *memory = NULL;
+    OK(cudaMalloc((void **)&memory, sizeof pageable));
+    OK(cudaMallocHost((void **)&pinned, sizeof pageable));
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddMemcpyNode1D(&node, graph, NULL, 0, memory, pinned, sizeof pageable,
+                                cudaMemcpyHostToDevice));
+    OK(cudaGraphInstantiateWithParams(&exec, graph, &params));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphAddMemcpyNode1D(&node, graph, NULL, 0, memory, pageable, sizeof pageable,
+                                cudaMemcpyHostToDevice));
+    exec = NULL;
+    ASK(cudaGraphInstantiateWithParams(&exec, graph, &params));
+    ASK(params.result_out);
+    ASK(params.errNode_out == node);
+    (void)cudaGetLastError();
+    if (exec)
+        OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFreeHost(pinned));
+    OK(cudaFree(memory));
+}
+
 CASE(a_graph_can_go_before_its_instance) {
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;

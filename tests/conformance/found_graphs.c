@@ -206,6 +206,74 @@ static cudaError_t set_value(cudaGraphNode_t node, int id, int value) {
     return cudaGraphKernelNodeSetAttribute(node, (cudaLaunchAttributeID)id, &all);
 }
 
+/* Adds a kernel node of the module. */
+static CUresult add_nothing(cudaGraph_t graph, CUfunction function, cudaGraphNode_t *node) {
+    CUDA_KERNEL_NODE_PARAMS params = {.func = function,
+                                      .gridDimX = 1,
+                                      .gridDimY = 1,
+                                      .gridDimZ = 1,
+                                      .blockDimX = 1,
+                                      .blockDimY = 1,
+                                      .blockDimZ = 1};
+    return cuGraphAddKernelNode((CUgraphNode *)node, (CUgraph)graph, NULL, 0, &params);
+}
+
+/* What CUDA documents for nodes that the device can update; the codes are the simulator's guesses.
+ */
+CASE(nodes_that_the_device_can_update) {
+    CUmodule module = NULL;
+    CUfunction function = NULL;
+    cudaGraph_t graph = NULL, clone = NULL, outer = NULL, empty = NULL;
+    cudaGraphNode_t node = NULL, other = NULL, child = NULL;
+    cudaGraphExec_t exec = NULL, second = NULL;
+    cudaLaunchAttributeValue value;
+    cudaGraphExecUpdateResultInfo info;
+    NEEDS(ACU_FEATURE_GRAPH_DEVICE_UPDATABLE_NODES);
+    register_kernels();
+    OK(cudaFree(NULL));
+    OK(cuModuleLoadData(&module, module_text));
+    OK(cuModuleGetFunction(&function, module, "nothing"));
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphCreate(&empty, 0));
+    OK(add_nothing(graph, function, &node));
+    OK(add_nothing(graph, function, &other));
+    memset(&value, 0, sizeof value);
+    value.deviceUpdatableKernelNode.deviceUpdatable = 1;
+    OK(cudaGraphKernelNodeSetAttribute(node, cudaLaunchAttributeDeviceUpdatableKernelNode, &value));
+    cudaGraphDeviceNode_t handle = value.deviceUpdatableKernelNode.devNode;
+    ASK(handle != NULL);
+    memset(&value, 0, sizeof value);
+    OK(cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributeDeviceUpdatableKernelNode, &value));
+    EQUAL(value.deviceUpdatableKernelNode.deviceUpdatable, 1);
+    IS(value.deviceUpdatableKernelNode.devNode != NULL);
+    ASK(value.deviceUpdatableKernelNode.devNode == handle);
+    OK(cudaGraphKernelNodeSetAttribute(node, cudaLaunchAttributeDeviceUpdatableKernelNode, &value));
+    ASK(value.deviceUpdatableKernelNode.devNode == handle);
+    ASK(cudaGraphKernelNodeCopyAttributes(other, node));
+    ASK(cudaGraphKernelNodeCopyAttributes(node, other));
+    ASK(cudaGraphDestroyNode(node));
+    ASK(cudaGraphClone(&clone, graph));
+    OK(cudaGraphCreate(&outer, 0));
+    ASK(cudaGraphAddChildGraphNode(&child, outer, NULL, 0, graph));
+    OK(cudaGraphDestroy(outer));
+    if (clone)
+        OK(cudaGraphDestroy(clone));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    ASK(cudaGraphInstantiate(&second, graph, 0));
+    ASK(cudaGraphExecUpdate(exec, graph, &info));
+    ASK(info.result);
+    ASK(cudaGraphExecUpdate(exec, empty, &info));
+    ASK(info.result);
+    OK(cudaGraphUpload(exec, NULL));
+    OK(cudaGraphLaunch(exec, NULL));
+    OK(cudaStreamSynchronize(NULL));
+    (void)cudaGetLastError();
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(empty));
+    OK(cudaGraphDestroy(graph));
+    OK(cuModuleUnload(module));
+}
+
 /* CUDA looks at the values of some attributes only. */
 CASE(values_of_attributes_of_nodes) {
     CUmodule module = NULL;

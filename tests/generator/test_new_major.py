@@ -114,6 +114,7 @@ OPEN = [
     r"spec/libraries\.yaml:\d+: libcudart exports cudaMadeUpSecret since {newest}, which no header declares",
     r"spec/libraries\.yaml:\d+: cudaChannelFormatKindMadeUp has no bits",
     r"spec/libraries\.yaml:\d+: no soname of libnvrtc is of CUDA {major}: ",
+    r"spec/libraries\.yaml:\d+: no soname of libnvJitLink is of CUDA {major}: ",
 ]
 
 
@@ -165,6 +166,7 @@ DECISIONS = {
         ("  undeclared:\n    Code", "  undeclared:\n    It is made up for a test: [cudaMadeUpSecret]\n    Code"),
         ("[UnsignedNormalized1010102]", "[UnsignedNormalized1010102, MadeUp]"),
         ("sonames: [libnvrtc.so.13,", "sonames: [libnvrtc.so.{major}, libnvrtc.so.13,"),
+        ("sonames: [libnvJitLink.so.13,", "sonames: [libnvJitLink.so.{major}, libnvJitLink.so.13,"),
     ],
 }
 

@@ -22,6 +22,8 @@ OWN = {
     "acu_allocator_source",
     "acu_arg_kind",
     "acu_dlpack_device",  # DLPack's numbers
+    "acu_code_form",
+    "acu_code_linker",
     "acu_dlpack_flag",
     "acu_encoding",  # of several enums of CUDA's
     "acu_error_kind",

@@ -58,11 +58,55 @@ static acu_result print_cached(const char *folder, const char *headers) {
     return ACU_SUCCESS;
 }
 
+static const char caller[] = "extern __device__ float half_of(float x);\n"
+                             "template <typename T> __global__ void halve(T *x) {\n"
+                             "    x[threadIdx.x] = half_of(x[threadIdx.x]);\n"
+                             "}\n";
+static const char callee[] = "__device__ float half_of(float x) { return x / 2; }\n";
+
+static acu_result compile(const char *text, const char *option, acu_code **code) {
+    return acu_code_compile(
+        0,
+        &(acu_module_program){
+            .text = text,
+            .options = (const char *const[]){"--gpu-architecture=sm_90", option, NULL},
+            .expressions = (const char *const[]){text == caller ? "halve<float>" : NULL, NULL}},
+        code);
+}
+
+/* Links two parts that were compiled with an option, and one of them alone. */
+static acu_result print_linked(const char *compiled, const char *linked) {
+    ACU_AUTO(acu_code) *one = NULL;
+    ACU_AUTO(acu_code) *other = NULL;
+    ACU_AUTO(acu_code) *both = NULL;
+    ACU_AUTO(acu_code) *alone = NULL;
+    const void *bytes = NULL;
+    size_t size = 0;
+    const acu_code_link_options options = {.options =
+                                               (const char *const[]){"-arch=sm_90", linked, NULL}};
+    const acu_code_form form = linked ? ACU_CODE_PTX : ACU_CODE_CUBIN;
+    ACU_TRY(compile(caller, compiled, &one));
+    ACU_TRY(compile(callee, compiled, &other));
+    acu_code *const parts[] = {one, other};
+    ACU_TRY(acu_code_link(0, parts, 2, &options, &both));
+    ACU_TRY(acu_code_get_image(both, form, &bytes, &size));
+    printf("%s", compiled);
+    if (linked)
+        printf(", %s", linked);
+    else
+        printf(": alone %s", acu_result_name(acu_code_link(0, parts, 1, &options, &alone)));
+    printf("\n");
+    return ACU_SUCCESS;
+}
+
 static acu_result print_all(const char *folder, const char *headers) {
     ACU_TRY(print_cached(folder, headers));
     ACU_TRY(print_images((const char *const[]){"--gpu-architecture=compute_90", NULL}));
     ACU_TRY(print_images((const char *const[]){"--gpu-architecture=sm_90", NULL}));
-    return print_images((const char *const[]){"-dlto", "--gpu-architecture=sm_90", NULL});
+    ACU_TRY(print_images((const char *const[]){"-dlto", "--gpu-architecture=sm_90", NULL}));
+    ACU_TRY(print_linked("-rdc=true", NULL));
+    ACU_TRY(print_linked("-dlto", NULL));
+    return print_linked("-dlto", "-ptx");
 }
 
 /* The folders of a cache, and of CUDA's headers. */

@@ -196,7 +196,8 @@ def test_nvrtc_compiles_without_a_gpu(library: Library, toolkits: Toolkits, tmp_
 
 def test_code_is_compiled_without_a_gpu(library: Library, toolkits: Toolkits, tmp_path: Path) -> None:
     nvrtc = toolkits.shared["nvrtc"].library("libnvrtc.so.*")
-    environment = {"ANYCUDA_NVRTC": str(nvrtc)}
+    nvjitlink = toolkits.shared["nvjitlink"].library("libnvJitLink.so.*")
+    environment = {"ANYCUDA_NVRTC": str(nvrtc), "ANYCUDA_NVJITLINK": str(nvjitlink)}
     headers = toolkits.newest.unit.folder("include")
     program = build(HERE / "code.c", tmp_path, library)
     output = works([program, tmp_path / "cache", headers], environment)
@@ -205,6 +206,9 @@ def test_code_is_compiled_without_a_gpu(library: Library, toolkits: Toolkits, tm
         "--gpu-architecture=compute_90: ptx",
         "--gpu-architecture=sm_90: ptx cubin",
         "-dlto: lto",
+        "-rdc=true: alone ACU_ERROR_COMPILE",
+        "-dlto: alone ACU_ERROR_COMPILE",
+        "-dlto, -ptx",
     ]
 
 

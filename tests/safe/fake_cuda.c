@@ -119,6 +119,7 @@ SIMPLE(cudaDestroyExternalMemory)
 SIMPLE(cudaDestroyExternalSemaphore)
 SIMPLE(cudaSignalExternalSemaphoresAsync)
 SIMPLE(cudaWaitExternalSemaphoresAsync)
+MAKES(cudaGraphAddNode)
 MAKES(cudaGraphAddExternalSemaphoresSignalNode)
 MAKES(cudaGraphAddExternalSemaphoresWaitNode)
 SIMPLE(cudaGraphExternalSemaphoresSignalNodeSetParams)
@@ -278,6 +279,7 @@ static const struct {
     FAKE(cudaDestroyExternalSemaphore),
     FAKE(cudaSignalExternalSemaphoresAsync),
     FAKE(cudaWaitExternalSemaphoresAsync),
+    FAKE(cudaGraphAddNode),
     FAKE(cudaGraphAddExternalSemaphoresSignalNode),
     FAKE(cudaGraphAddExternalSemaphoresWaitNode),
     FAKE(cudaGraphExternalSemaphoresSignalNodeSetParams),

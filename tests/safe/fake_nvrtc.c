@@ -24,6 +24,7 @@ static nvrtcResult fake_create(nvrtcProgram *program, const char *source, const 
     static int handle;
     if (fake.creates)
         return fake.creates;
+    fake.options[0] = fake.headers[0] = fake.expressions[0] = '\0';
     snprintf(fake.source, sizeof fake.source, "%s", source);
     snprintf(fake.name, sizeof fake.name, "%s", name);
     for (int i = 0; i < count; i++) {

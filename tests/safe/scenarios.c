@@ -605,6 +605,42 @@ static acu_result pictures(void) {
     return acu_graph_draw(wrapped, "/dev/null");
 }
 
+static acu_result graphs_for_kernels(void) {
+    const float one = 1;
+    struct CUgraphDeviceUpdatableNode_st *handle;
+    const acu_grid grid = acu_grid_1d(1, 1);
+    acu_node node, batch;
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_kernel) *kernel = NULL;
+    ACU_AUTO(acu_graph) *graph = NULL;
+    ACU_AUTO(acu_graph) *inner = NULL;
+    ACU_AUTO(acu_exec) *exec = NULL;
+    ACU_AUTO(acu_exec) *launched = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_buffer_create(a, ACU_F32, 16, &x));
+    ACU_TRY(load_scale(&kernel));
+    ACU_TRY(acu_graph_create(&graph));
+    ACU_TRY(acu_graph_create(&inner));
+    ACU_TRY(
+        acu_graph_add_fill(inner, NULL, 0, &(acu_fill){x, ACU_F32, &one, .width = ACU_REST}, NULL));
+    ACU_TRY(acu_graph_instantiate(inner, &(acu_exec_options){.flags = ACU_EXEC_DEVICE_LAUNCH},
+                                  &launched));
+    ACU_TRY(acu_graph_keep_exec(graph, launched));
+    const acu_arg args[] = {acu_inout(x), acu_arg_of(2.0f), acu_arg_of(1)};
+    ACU_TRY(acu_graph_add_kernel(graph, NULL, 0, kernel, &grid, args, 3, &node));
+    if (is_since(12040))
+        ACU_TRY(acu_node_set_updatable(node, &handle));
+    if (is_since(13050)) {
+        const acu_copy copy = {x, x, 8, 0, 8};
+        ACU_TRY(acu_graph_add_copy_batch(graph, &node, 1, &copy, 1, NULL, 0, &batch));
+        ACU_TRY(acu_node_set_copy_batch(batch, &copy, 1, NULL, 0));
+    }
+    ACU_TRY(acu_graph_instantiate(graph, NULL, &exec));
+    ACU_TRY(acu_exec_launch(exec, a));
+    return acu_stream_synchronize(a);
+}
+
 static acu_result change_kernel(acu_graph *graph, acu_kernel *kernel, acu_buffer *x) {
     const acu_grid grid = acu_grid_1d(1, 1);
     const acu_arg args[] = {acu_inout(x), acu_arg_of(2.0f), acu_arg_of(1)};
@@ -833,6 +869,35 @@ static acu_result multicasts(void) {
     return acu_multicast_unbind(object, 0, 0, step);
 }
 
+/* On a stream, in a capture and in a graph; what a stream waits for was written before. */
+static acu_result values(void) {
+    acu_node node;
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_graph) *captured = NULL;
+    ACU_AUTO(acu_graph) *graph = NULL;
+    ACU_AUTO(acu_exec) *exec = NULL;
+    const acu_buffer_options options = {.memory = ACU_MEMORY_DEVICE, .flags = ACU_BUFFER_UNORDERED};
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_buffer_create_with(a, ACU_U32, 4, &options, &x));
+    const acu_value_operation o[] = {{.action = ACU_VALUE_WRITE, .buffer = x, .value = 2},
+                                     {.action = ACU_VALUE_BARRIER}};
+    ACU_TRY(acu_stream_write_value(a, x, 0, 1));
+    ACU_TRY(acu_stream_run_values(a, o, 2));
+    ACU_TRY(acu_stream_begin_capture(a, NULL));
+    acu_result written = acu_stream_write_value(a, x, 1, 1);
+    acu_result ended = acu_stream_end_capture(a, &captured);
+    ACU_TRY(written);
+    ACU_TRY(ended);
+    ACU_TRY(acu_graph_create(&graph));
+    ACU_TRY(acu_graph_add_values(graph, NULL, 0, 0, o, 2, &node));
+    ACU_TRY(acu_graph_instantiate(graph, 0, &exec));
+    ACU_TRY(acu_exec_set_values(exec, node, o, 2));
+    ACU_TRY(acu_node_set_values(node, o, 2));
+    ACU_TRY(acu_exec_launch(exec, a));
+    return acu_stream_synchronize(a);
+}
+
 /* Two parts of the device, and what is done with one as a whole. */
 static acu_result execution_contexts(void) {
     unsigned count;
@@ -955,6 +1020,7 @@ const scenario scenarios[] = {
     {"launches", launches},
     {"questions_of_graphs", questions_of_graphs},
     {"pictures", pictures},
+    {"graphs_for_kernels", graphs_for_kernels},
     {"changes_of_execs", changes_of_execs},
     {"captures_by_hand", captures_by_hand},
     {"devices_and_pools", devices_and_pools},
@@ -963,6 +1029,7 @@ const scenario scenarios[] = {
     {"batches", batches},
     {"multicasts", multicasts},
     {"execution_contexts", execution_contexts},
+    {"values", values},
     {"shares", shares},
     {"transfers", transfers},
     {"transpositions", transpositions},

@@ -1,8 +1,9 @@
 /*
- * Each allocation on the host fails once while code is made, compiled, kept in a cache and found
- * there: the call says so, or does without, and the same works afterwards.
+ * Each allocation on the host fails once while code is made, compiled, linked, kept in a cache and
+ * found there: the call says so, or does without, and the same works afterwards.
  */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
+#include "fake_nvjitlink.h"
 #include "fake_nvrtc.h"
 
 #include "../scratch.h"
@@ -64,6 +65,14 @@ static acu_result compile(acu_code_cache *cache) {
     return strcmp(ptx, kernels_ptx) == 0 ? ACU_SUCCESS : ACU_ERROR_STATE;
 }
 
+static acu_result link_twice(acu_code *code, acu_code_cache *cache) {
+    acu_code *const parts[] = {code, code};
+    ACU_AUTO(acu_code) *linked = NULL;
+    const acu_code_link_options options = {.cache = cache,
+                                           .options = (const char *const[]){"-arch=sm_90", NULL}};
+    return acu_code_link(0, parts, 2, &options, &linked);
+}
+
 static acu_result everything(void) {
     ACU_AUTO(acu_code_cache) *cache = NULL;
     ACU_AUTO(acu_code) *code = NULL;
@@ -76,6 +85,7 @@ static acu_result everything(void) {
     ACU_TRY(acu_code_cache_clear(cache));
     ACU_TRY(compile(cache));
     ACU_TRY(compile(cache));
+    ACU_TRY(link_twice(code, cache));
     return acu_code_cache_get_info(cache, &info);
 }
 
@@ -84,6 +94,8 @@ static void each_allocation_fails_once(void **state) {
     size_t met = 0;
     char path[SCRATCH_SIZE + 10];
     load_fake_nvrtc();
+    load_fake_nvjitlink();
+    clear_fake_nvjitlink();
     assert_non_null(mkdtemp(scratch_path(folder)));
     snprintf(include_option, sizeof include_option, "-I%s", folder);
     snprintf(path, sizeof path, "%s/a.h", folder);
@@ -96,9 +108,11 @@ static void each_allocation_fails_once(void **state) {
         acu_clear_error();
         failed = false;
         until_failure = n;
+        clear_fake_nvjitlink();
         acu_result result = everything();
         until_failure = 0;
         assert_int_equal(fake.alive, 0);
+        assert_int_equal(fake_linker.alive, 0);
         assert_int_equal(acu_release_error(NULL), 0);
         if (!failed)
             break;

@@ -25,6 +25,25 @@ static void code(void **state) {
     assert_null(module);
 }
 
+static void links(void **state) {
+    (void)state;
+    acu_code *made = NULL, *part = NULL;
+    OK(acu_code_create(&(acu_code_source){.bytes = kernels_ptx, .size = strlen(kernels_ptx)},
+                       &part));
+    acu_code *parts[] = {part, NULL};
+    NOT_NULL(acu_code_link(0, NULL, 1, NULL, &made));
+    NOT_NULL(acu_code_link(0, parts, 1, NULL, NULL));
+    NO_DEVICE(acu_code_link(absent, parts, 1, NULL, &made));
+    for (int how = A_NULL; how <= OF_ANOTHER_KIND; how++) {
+        parts[1] = none[how];
+        acu_clear_error();
+        expect_refusal(acu_code_link(0, parts, 2, NULL, &made), how, "acu_code_link");
+    }
+    OPTIONAL_HANDLE(acu_code_link(0, parts, 1, &(acu_code_link_options){.cache = bad}, &made));
+    OK(acu_code_release(part));
+    assert_null(made);
+}
+
 static void caches(void **state) {
     (void)state;
     acu_code_cache *made = NULL;
@@ -44,6 +63,6 @@ static void caches(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {MISUSE(code), MISUSE(caches)};
+    const struct CMUnitTest tests[] = {MISUSE(code), MISUSE(links), MISUSE(caches)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,6 +29,10 @@ static void graphs(void **state) {
     HANDLE(acu_graph_remove_dependencies(bad, &node, &node, NULL, 1));
     HANDLE(acu_graph_get_id(bad, &id));
     HANDLE(acu_graph_print_dot(bad, "/dev/null", 0));
+    HANDLE(acu_graph_keep_exec(bad, good.exec));
+    HANDLE(acu_graph_keep_exec(good.graph, bad));
+    REFUSED(acu_graph_keep_exec(good.graph, good.exec), ACU_ERROR_STATE,
+            "kernels cannot launch it");
     HANDLE(acu_graph_draw(bad, "/dev/null"));
     HANDLE(acu_graph_profile(bad, good.stream, NULL));
     HANDLE(acu_graph_profile(good.graph, bad, NULL));
@@ -50,7 +54,8 @@ static void graphs(void **state) {
     NOT_NULL(acu_graph_memory_get_attribute(0, ACU_GRAPH_MEMORY_USED, NULL));
     destroyed = 0;
     HANDLE(acu_graph_keep_data(bad, empty_closure));
-    assert_int_equal(destroyed, 3);
+    HANDLE(acu_graph_attach_data(bad, empty_closure));
+    assert_int_equal(destroyed, 6);
     SAYS(NULL, acu_graph_raw(bad));
     OWNERS(graph);
 }
@@ -66,6 +71,7 @@ static void nodes(void **state) {
     acu_node copy;
     acu_node_type type;
     acu_node_time time;
+    struct CUgraphDeviceUpdatableNode_st *handle;
     const char *name;
     acu_graph *child;
     HANDLE(acu_node_find_in_clone(BAD_NODE, good.graph, &copy));
@@ -76,6 +82,8 @@ static void nodes(void **state) {
     HANDLE(acu_node_get_dependent_nodes(BAD_NODE, NULL, NULL, &count));
     HANDLE(acu_node_get_type(BAD_NODE, &type));
     HANDLE(acu_node_get_child(BAD_NODE, &child));
+    HANDLE(acu_node_set_updatable(BAD_NODE, &handle));
+    NOT_NULL(acu_node_set_updatable(good.node, NULL));
     HANDLE(acu_node_set_name(BAD_NODE, "name"));
     HANDLE(acu_node_get_name(BAD_NODE, &name));
     HANDLE(acu_node_get_time(BAD_NODE, &time));
@@ -122,6 +130,9 @@ static void nodes_are_added(void **state) {
     HANDLE(GIVEN(copy, &((acu_copy){.to = bad, .from = good.buffer, .count = ACU_REST})));
     HANDLE(GIVEN(copy, &((acu_copy){.to = good.buffer, .from = bad, .count = ACU_REST})));
     NOT_NULL(GIVEN(copy, NULL));
+    HANDLE(ADDED(copy_batch, &copy, 1, NULL, 0));
+    HANDLE(GIVEN(copy_batch, &((acu_copy){bad, good.buffer, 4, 0, 1}), 1, NULL, 0));
+    NOT_NULL(GIVEN(copy_batch, NULL, 1, NULL, 0));
     HANDLE(ADDED(write, good.buffer, 0, ACU_ANY, numbers, 8));
     HANDLE(GIVEN(write, bad, 0, ACU_ANY, numbers, 8));
     NOT_NULL(GIVEN(write, good.buffer, 0, ACU_ANY, NULL, 8));
@@ -232,6 +243,10 @@ static void nodes_are_changed(void **state) {
     HANDLE(acu_node_set_copy(BAD_NODE, &copy));
     HANDLE(acu_node_set_copy(good.node,
                              &(acu_copy){.to = bad, .from = good.buffer, .count = ACU_REST}));
+    HANDLE(acu_node_set_copy_batch(BAD_NODE, &copy, 1, NULL, 0));
+    HANDLE(
+        acu_node_set_copy_batch(good.node, &((acu_copy){bad, good.buffer, 4, 0, 1}), 1, NULL, 0));
+    NOT_NULL(acu_node_set_copy_batch(good.node, NULL, 1, NULL, 0));
     HANDLE(acu_node_set_fill(BAD_NODE, &fill));
     HANDLE(acu_node_set_fill(good.node, &(acu_fill){bad, ACU_F32, &one, .width = ACU_REST}));
     HANDLE(acu_node_set_event(BAD_NODE, good.event));
@@ -273,6 +288,7 @@ static void execs_are_changed(void **state) {
     OK(acu_graph_create(&child));
     CHANGED(kernel, good.kernel, &good.grid, NULL, 0);
     CHANGED(copy, &copy);
+    CHANGED(copy_batch, &copy, 1, NULL, 0);
     CHANGED(fill, &fill);
     CHANGED(child, child);
     CHANGED(event, good.event);
@@ -286,6 +302,9 @@ static void execs_are_changed(void **state) {
     HANDLE(acu_exec_set_event(good.exec, good.node, bad));
     NOT_NULL(acu_exec_set_kernel(good.exec, good.node, good.kernel, NULL, NULL, 0));
     NOT_NULL(acu_exec_set_copy(good.exec, good.node, NULL));
+    HANDLE(acu_exec_set_copy_batch(good.exec, good.node, &((acu_copy){bad, good.buffer, 4, 0, 1}),
+                                   1, NULL, 0));
+    NOT_NULL(acu_exec_set_copy_batch(good.exec, good.node, NULL, 1, NULL, 0));
     NOT_NULL(acu_exec_set_memcpy(good.exec, good.node, NULL));
     NOT_NULL(acu_exec_set_fill(good.exec, good.node, NULL));
     NOT_NULL(acu_exec_set_semaphore_signal(good.exec, good.node, NULL, 1));

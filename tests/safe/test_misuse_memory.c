@@ -146,10 +146,34 @@ static void transfers(void **state) {
     OK(acu_device_synchronize(0)); /* frees the pinned memory */
 }
 
+static void values(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    const acu_value_operation o = {.action = ACU_VALUE_BARRIER};
+    HANDLE(acu_stream_wait_value(bad, good.buffer, 0, 1, ACU_VALUE_EQUAL));
+    HANDLE(acu_stream_wait_value(good.stream, bad, 0, 1, ACU_VALUE_EQUAL));
+    HANDLE(acu_stream_write_value(bad, good.buffer, 0, 1));
+    HANDLE(acu_stream_write_value(good.stream, bad, 0, 1));
+    HANDLE(acu_stream_run_values(bad, &o, 1));
+    TRIED(RELEASED,
+          acu_stream_run_values(
+              good.stream, &(acu_value_operation){.action = ACU_VALUE_WAIT, .buffer = bad}, 1));
+    NOT_NULL(acu_stream_run_values(good.stream, NULL, 1));
+    HANDLE(acu_graph_add_values(bad, NULL, 0, 0, &o, 1, NULL));
+    OK(acu_graph_create(&graph));
+    NOT_NULL(acu_graph_add_values(graph, NULL, 0, 0, NULL, 1, NULL));
+    NO_DEVICE(acu_graph_add_values(graph, NULL, 0, absent, &o, 1, NULL));
+    OK(acu_graph_release(graph));
+    HANDLE(acu_exec_set_values(bad, good.node, &o, 1));
+    NOT_NULL(acu_exec_set_values(good.exec, good.node, NULL, 1));
+    NOT_NULL(acu_node_set_values(good.node, NULL, 1));
+    REFUSED(acu_node_set_values((acu_node){NULL, 0}, &o, 1), ACU_ERROR_ARGUMENT, "all zero");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         MEMORY_TEST(physical_memory),   MEMORY_TEST(ranges_are_made), MEMORY_TEST(ranges),
-        MEMORY_TEST(buffers_that_grow), MEMORY_TEST(transfers),
+        MEMORY_TEST(buffers_that_grow), MEMORY_TEST(transfers),       MEMORY_TEST(values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

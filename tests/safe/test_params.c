@@ -347,14 +347,18 @@ static void nodes_that_are_gone(void **state) {
           ACU_ERROR_HANDLE, "any more");
 }
 
-/* There is no function of its own yet: docs/users/batch.md. */
-static void many_copies_are_a_raw_node(void **state) {
-    (void)state;
+/* Skips a test of nodes with many copies where there are none. */
+static void need_copy_batches(void) {
     int driver = 0;
     if (!is_since(13050) || cudaDriverGetVersion(&driver) || driver < 13050) {
         print_message("needs CUDA 13.5, and a driver with it: nodes with many copies\n");
         skip();
     }
+}
+
+static void many_copies_are_a_raw_node(void **state) {
+    (void)state;
+    need_copy_batches();
     char *to = acu_buffer_raw(y), *from = acu_buffer_raw(x);
     void *dsts[] = {to, to + 4}, *srcs[] = {from + 4, from};
     size_t sizes[] = {4, 4}, first = 0;
@@ -376,6 +380,84 @@ static void many_copies_are_a_raw_node(void **state) {
     launch();
     OK(acu_buffer_read(y, numbers, 8));
     assert_true(numbers[0] == 2 && numbers[1] == 1);
+}
+
+#define PART(to_at_, from_at_, count_)                                                             \
+    {.to = y, .to_at = (to_at_), .from = x, .from_at = (from_at_), .count = (count_)}
+
+static void many_copies_are_a_node(void **state) {
+    (void)state;
+    need_copy_batches();
+    const float numbers[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    float back[8] = {0};
+    const acu_device here = 0;
+    const acu_copy swapped[] = {PART(0, 4, 4), PART(4, 0, 4)},
+                   same[] = {PART(0, 0, 2), PART(2, 2, ACU_REST)};
+    const acu_copy_attributes how[] = {{.first = 1, .overlap = true, .to = &here},
+                                       {.first = 7, .order = ACU_SOURCE_ORDER_ANY}};
+    struct cudaGraphNodeParams params;
+    acu_node node;
+    acu_exec *exec = NULL;
+    acu_buffer *kept = NULL;
+    OK(acu_buffer_write(x, numbers, 8));
+    OK(acu_graph_add_copy_batch(graph, NULL, 0, swapped, 2, how, 2, &node));
+    OK(acu_node_get_params(node, &params));
+    assert_true(params.memcpyBatch.count == 2 && params.memcpyBatch.numAttrs == 2);
+    assert_true(params.memcpyBatch.attrsIdxs[0] == 0 && params.memcpyBatch.attrsIdxs[1] == 1);
+    assert_int_equal(params.memcpyBatch.attrs[1].flags, cudaMemcpyFlagPreferOverlapWithCompute);
+    launch();
+    OK(acu_buffer_read(y, back, 8));
+    assert_true(back[0] == 5 && back[3] == 8 && back[4] == 1 && back[7] == 4);
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_exec_set_copy_batch(exec, node, same, 2, how, 1));
+    OK(acu_exec_launch(exec, stream));
+    OK(acu_buffer_read(y, back, 8));
+    assert_memory_equal(back, numbers, sizeof back);
+    OK(acu_exec_release(exec));
+    OK(acu_node_set_copy_batch(node, same, 2, NULL, 0));
+    launch();
+    OK(acu_node_set_name(node, "both halves"));
+    FAILS(acu_node_set_copy(node, same), 1, "memcpy batch node 0 'both halves'");
+    kept = acu_buffer_retain(x); /* the graph keeps it, too, and gives it up with the node */
+    OK(acu_node_destroy(node));
+    OK(acu_buffer_release(kept));
+}
+
+static void copies_of_a_node_have_no_order(void **state) {
+    (void)state;
+    acu_node node = {NULL, 1};
+    const acu_copy over[] = {PART(0, 0, 4), PART(3, 5, 2)};
+    const acu_copy after[] = {PART(0, 0, 2),
+                              {.to = x, .to_at = 6, .from = y, .from_at = 1, .count = 1}};
+    const acu_copy before[] = {{.to = x, .to_at = 6, .from = y, .from_at = 0, .count = 1},
+                               PART(0, 2, 2)};
+    const acu_copy read_twice[] = {PART(0, 0, 2), PART(4, 1, 2)};
+    const acu_copy none[] = {PART(0, 0, 1), PART(1, 1, 0)};
+    const acu_copy beyond[] = {PART(0, 0, 1), PART(7, 1, 2)};
+    const acu_copy_attributes early = {.order = ACU_SOURCE_ORDER_DURING_API_CALL};
+    const acu_copy_attributes twice[] = {{.first = 1}, {.first = 1}};
+    FAILS(acu_graph_add_copy_batch(graph, NULL, 0, over, 2, NULL, 0, &node), ACU_ERROR_RANGE,
+          "copies 0 and 1 use the same elements");
+    FAILS(acu_graph_add_copy_batch(graph, NULL, 0, after, 2, NULL, 0, &node), ACU_ERROR_RANGE,
+          "copies 0 and 1 use the same elements");
+    FAILS(acu_graph_add_copy_batch(graph, NULL, 0, before, 2, NULL, 0, &node), ACU_ERROR_RANGE,
+          "copies 0 and 1 use the same elements");
+    FAILS(acu_graph_add_copy_batch(graph, NULL, 0, none, 2, NULL, 0, &node), ACU_ERROR_RANGE,
+          "'copy->count' is 0");
+    FAILS(acu_graph_add_copy_batch(graph, NULL, 0, beyond, 2, NULL, 0, &node), ACU_ERROR_RANGE,
+          "(copy 1)");
+    FAILS(acu_graph_add_copy_batch(graph, NULL, 0, read_twice, 0, NULL, 0, &node),
+          ACU_ERROR_ARGUMENT, "'count' is 0");
+    FAILS(acu_graph_add_copy_batch(graph, NULL, 0, NULL, 2, NULL, 0, &node), ACU_ERROR_ARGUMENT,
+          "'copies' is NULL");
+    FAILS(acu_graph_add_copy_batch(graph, NULL, 0, read_twice, 2, NULL, 1, &node),
+          ACU_ERROR_ARGUMENT, "'attributes' is NULL");
+    FAILS(acu_graph_add_copy_batch(graph, NULL, 0, read_twice, 2, &early, 1, &node),
+          ACU_ERROR_ARGUMENT, "a node reads when it runs");
+    FAILS(acu_graph_add_copy_batch(graph, NULL, 0, read_twice, 2, twice, 2, &node),
+          ACU_ERROR_ARGUMENT, "have the order of the copies");
+    if (runtime_version() < 13050 || driver_version() >= 13050)
+        OK_SINCE(13050, acu_graph_add_copy_batch(graph, NULL, 0, read_twice, 2, NULL, 0, NULL));
 }
 
 static void many_nodes_change(void **state) {
@@ -423,6 +505,8 @@ int main(void) {
         TEST(what_was_refused_changes_nothing),
         TEST(nodes_that_are_gone),
         TEST(many_copies_are_a_raw_node),
+        TEST(many_copies_are_a_node),
+        TEST(copies_of_a_node_have_no_order),
         TEST(many_nodes_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

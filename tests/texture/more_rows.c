@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BC1 = 17, BC4_SIGNED = 24, BC6H = 27, BC6H_SIGNED, BC7, BC7_SRGB };
+enum { BC1 = 17, BC1_SRGB, BC3 = 21, BC4_SIGNED = 24, BC5, BC6H = 27, BC6H_SIGNED, BC7, BC7_SRGB };
 
 static row of_kind(int kind, const char *what) {
     row r = {.geometry = G_2D,
@@ -56,6 +56,16 @@ static row shaped(int kind, const char *what, geometry g, unsigned height, unsig
     r.height = height;
     r.depth = depth;
     r.sampler.normalizedCoords = g >= G_CUBE;
+    return r;
+}
+
+static row shaped_levels(int kind, const char *what, geometry g, unsigned depth) {
+    row r = shaped(kind, what, g, 8, depth);
+    r.operation = OP_LEVEL;
+    r.levels = 3;
+    r.sampler.normalizedCoords = 1;
+    r.sampler.mipmapFilterMode = cudaFilterModeLinear;
+    r.sampler.maxMipmapLevelClamp = 10;
     return r;
 }
 
@@ -138,7 +148,64 @@ static row by_derivatives(geometry g, unsigned width, unsigned anisotropy, patte
     r.sampler.maxAnisotropy = anisotropy;
     r.sampler.maxMipmapLevelClamp = 10;
     if (anisotropy > 1 && texels != P_LEVEL) /* sampled all along, as in level_rows() */
-        r.allowed = 1.0f / 64;
+        r.allowed = 1.0f / 128;
+    return r;
+}
+
+/* Samples along footprints in what the other rows leave out: in one level only, in whole ones, of
+ * points and of bytes, beyond edges, between two levels that are allowed, and across faces. */
+static row along(const char *what) {
+    return by_derivatives(G_2D, 32, 4, P_RANDOM, what);
+}
+
+static row along_of_one_level(void) {
+    row r = along("2d grad aniso 4 of one level");
+    r.levels = 0;
+    return r;
+}
+
+static row along_of_whole_levels(void) {
+    row r = along("2d grad aniso 4 of whole levels");
+    r.sampler.mipmapFilterMode = cudaFilterModePoint;
+    return r;
+}
+
+static row along_of_points(void) {
+    row r = along("2d grad aniso 4 of points");
+    r.sampler.filterMode = cudaFilterModePoint;
+    return r;
+}
+
+static row of_bytes(row r) {
+    r.format = (struct cudaChannelFormatDesc){.x = 8, .f = cudaChannelFormatKindUnsigned};
+    r.sampler.readMode = cudaReadModeNormalizedFloat;
+    return r;
+}
+
+static row along_beyond(enum cudaTextureAddressMode mode, const char *what) {
+    row r = by_derivatives(G_2D, 32, 16, P_RANDOM, what);
+    r.sampler.addressMode[0] = r.sampler.addressMode[1] = mode;
+    return r;
+}
+
+static row along_between(void) {
+    row r = along("2d grad aniso 4 between two levels");
+    r.sampler.mipmapLevelBias = 0.6f;
+    r.sampler.minMipmapLevelClamp = 0.7f;
+    r.sampler.maxMipmapLevelClamp = 1.8f;
+    return r;
+}
+
+static row along_seamless(void) {
+    row r = by_derivatives(G_CUBE, 32, 4, P_RANDOM, "cube grad aniso 4 seamless");
+    r.sampler.seamlessCubemap = 1;
+    return r;
+}
+
+static row bytes_beyond_edges(void) {
+    row r = of_bytes(of_floats(G_2D, "2d border of bytes"));
+    r.sampler.addressMode[0] = r.sampler.addressMode[1] = cudaAddressModeBorder;
+    r.sampler.borderColor[0] = 0.5f;
     return r;
 }
 
@@ -212,7 +279,29 @@ int get_more_row(unsigned index, row *out) {
                         without_optimization(0, "2d grad exact"),
                         without_optimization(4, "2d grad aniso 4 exact"),
                         with_mode_of_y(),
-                        levels_in_texels()};
+                        levels_in_texels(),
+                        by_derivatives(G_2D, 32, 10, P_LEVEL, "2d grad aniso 10"),
+                        along_of_one_level(),
+                        along_of_whole_levels(),
+                        along_of_points(),
+                        of_bytes(along("2d grad aniso 4 of bytes")),
+                        along_beyond(cudaAddressModeClamp, "2d grad aniso 16 clamp"),
+                        along_beyond(cudaAddressModeMirror, "2d grad aniso 16 mirror"),
+                        along_beyond(cudaAddressModeBorder, "2d grad aniso 16 border"),
+                        along_between(),
+                        along_seamless(),
+                        bytes_beyond_edges(),
+                        beyond_edges(BC1_SRGB, "border"),
+                        beyond_edges(BC3, "border"),
+                        beyond_edges(BC5, "border"),
+                        beyond_edges(BC7, "border"),
+                        as_srgb(BC3, "as sRGB"),
+                        as_srgb(BC7, "as sRGB"),
+                        shaped(BC1, "1d layers", G_A1D, 0, 3),
+                        shaped(BC1, "cubes", G_ACUBE, 8, 12),
+                        shaped_levels(BC1, "3d levels", G_3D, 8),
+                        shaped_levels(BC1, "levels of layers", G_A2D, 3),
+                        shaped_levels(BC7, "levels of a cube", G_CUBE, 6)};
     if (index >= sizeof rows / sizeof *rows)
         return 0;
     *out = rows[index];

@@ -335,7 +335,7 @@ static int level_rows(builder *b) {
                 if (all[g] == G_3D) /* where eight texels of two levels are mixed */
                     r.allowed *= 2;
                 else if (anisotropy > 1 && random && all[g] != G_A1D) /* sampled all along */
-                    r.allowed = 1.0f / 64;
+                    r.allowed = 1.0f / 128;
                 NAME(r, "grad");
                 snprintf(r.name + strlen(r.name), 40, " aniso %d pattern %d", anisotropy, random);
                 ADD(r);

@@ -41,6 +41,7 @@ NOUNS = [
     "stream",
     "texture",
     "transfer",
+    "value",
     "virtual",
 ]
 

@@ -37,7 +37,7 @@ int acu_refuse(const acu_function *function, int code, const char *why) {
     return code;
 }
 
-/* No function of WebGPU or NVML is called here, so the program has neither. */
+/* No function of WebGPU, NVML or nvJitLink is called here, so the program has none of them. */
 acu_library *acu_library_of(acu_library_id id) {
     return id == ACU_CUDART  ? &acu_cudart
            : id == ACU_CUDA  ? &acu_cuda

@@ -2,6 +2,7 @@
  * Asks the library all that acu-info prints. Nothing here creates a context on a device: a program
  * that only looks shall not take memory there.
  */
+#include <anycuda/nvjitlink.h>
 #include <anycuda/webgpu.h>
 
 #include "report.h"
@@ -17,6 +18,7 @@ const char *const report_variables[] = {"ANYCUDA_CUDART",
                                         "ANYCUDA_NVRTC",
                                         "ANYCUDA_WEBGPU",
                                         "ANYCUDA_NVML",
+                                        "ANYCUDA_NVJITLINK",
                                         "ANYCUDA_SIM",
                                         "ANYCUDA_TRACE",
                                         "ANYCUDA_FAIL",
@@ -55,8 +57,10 @@ static answer keep(acu_result code) {
 
 /* ---- libraries ---- */
 
-/* A program that calls no function of WebGPU has no loader for it. */
+/* A program that calls no function of WebGPU or nvJitLink has no loader for it. */
 __attribute__((used)) static uint32_t (*const has_webgpu)(void) = wgpuGetVersion;
+__attribute__((used)) static nvJitLinkResult (*const has_linker)(unsigned *,
+                                                                 unsigned *) = nvJitLinkVersion;
 
 static void load(library_report *l, const char *path) {
     l->load = keep(acu_load(&(acu_load_options){.library = l->id, .path = path}));
@@ -74,6 +78,7 @@ static void load_all(report *r, const char *path) {
         [RUNTIME] = {.id = ACU_CUDART, .key = "cudart", .title = "CUDA runtime"},
         [DRIVER_API] = {.id = ACU_CUDA, .key = "cuda", .title = "Driver"},
         [COMPILER] = {.id = ACU_NVRTC, .key = "nvrtc", .title = "NVRTC"},
+        [LINKER] = {.id = ACU_NVJITLINK, .key = "nvjitlink", .title = "nvJitLink"},
         [WEBGPU] = {.id = ACU_WEBGPU, .key = "webgpu", .title = "WebGPU"},
         [MONITOR] = {.id = ACU_NVML, .key = "nvml", .title = "NVML"},
     };
@@ -84,6 +89,7 @@ static void load_all(report *r, const char *path) {
     /* Whoever plays the runtime plays its driver. */
     load(&r->libraries[DRIVER_API], simulated ? "sim" : NULL);
     load(&r->libraries[COMPILER], NULL);
+    load(&r->libraries[LINKER], NULL);
     load(&r->libraries[WEBGPU], NULL);
     /* The devices of a simulator are not NVML's, unless somebody simulates that, too. */
     if (!simulated || getenv("ANYCUDA_NVML"))

@@ -75,7 +75,7 @@ typedef struct pair_report {
     int ancestor; /* nvmlGpuTopologyLevel_t, or UNKNOWN */
 } pair_report;
 
-enum { RUNTIME, DRIVER_API, COMPILER, WEBGPU, MONITOR, LIBRARIES };
+enum { RUNTIME, DRIVER_API, COMPILER, LINKER, WEBGPU, MONITOR, LIBRARIES };
 
 typedef struct report {
     verdict verdict;

@@ -354,6 +354,18 @@ class stream_ref : public handle<acu_stream> {
     /** Asks on how many multiprocessors the stream's work may run; since CUDA 13.1, for any
      * stream. */
     result<unsigned> get_multiprocessors() const;
+
+    /** Lets later work on the stream wait until an element of the buffer has a value. */
+    result<> wait_value(buffer_ref buffer, size_t at, uint64_t value,
+                        acu_value_condition until) const;
+
+    /** Writes a value to an element of the buffer when all earlier work on the stream is done, and
+     * can be seen by whoever sees the value. */
+    result<> write_value(buffer_ref buffer, size_t at, uint64_t value) const;
+
+    /** Does all operations, one after the other, when the stream gets there; a captured stream gets
+     * one node. */
+    result<> run_values(span<const acu_value_operation> operations) const;
 };
 
 /** An owner of the object: its end is an acu_stream_release(). */
@@ -1250,8 +1262,8 @@ class module : public owner<module_ref, acu_module, acu_module_release, acu_modu
      * module. */
     static result<acu::module> compile(acu_device device, given<acu_module_program> program);
 
-    /** Returns the log of this thread's last acu_module_compile() or acu_code_compile(); never
-     * NULL. */
+    /** Returns the log of this thread's last acu_module_compile(), acu_code_compile() or
+     * acu_code_link(); never NULL. */
     static const char *compile_log();
 
     /** Makes a handle for a raw library of the runtime (CUDA 12.8 or newer) that stays someone
@@ -1517,6 +1529,9 @@ class node {
     /** Copies all attributes from one kernel node to another. */
     result<> copy_attributes(acu_node from) const;
 
+    /** Lets kernels change what a kernel node does, from the device; since CUDA 12.4. */
+    result<CUgraphDeviceUpdatableNode_st *> set_updatable() const;
+
     /** Sets kernel, grid and arguments. */
     result<> set_kernel(kernel_ref kernel, given<acu_grid> grid, span<const acu_arg> args) const;
 
@@ -1529,6 +1544,10 @@ class node {
     /** Sets what a copy node copies, by CUDA's own parameters; the caller keeps the memory
      * alive. */
     result<> set_memcpy(const cudaMemcpy3DParms *params) const;
+
+    /** Sets the copies of a node with many, as for acu_graph_add_copy_batch(). */
+    result<> set_copy_batch(span<const acu_copy> copies,
+                            span<const acu_copy_attributes> attributes) const;
 
     /** Sets what a fill node sets. */
     result<> set_fill(given<acu_fill> fill) const;
@@ -1547,6 +1566,9 @@ class node {
 
     /** Sets CUDA's own parameters of a node; the caller keeps alive what they name. */
     result<> set_params(cudaGraphNodeParams *params) const;
+
+    /** Sets the operations of a node, as many as before and of the same actions. */
+    result<> set_values(span<const acu_value_operation> operations) const;
 
   private:
     acu_node value_;
@@ -1575,6 +1597,10 @@ class graph_ref : public handle<acu_graph> {
     /** Lets the graph own data; the closure's `call` is not used. */
     result<> keep_data(closure closure) const;
 
+    /** Gives the raw graph an owner's share of data, which is a user object of CUDA; the closure's
+     * `call` is not used. */
+    result<> attach_data(closure closure) const;
+
     /** Adds a node that does nothing: others can depend on it. */
     result<acu::node> add_empty(span<const acu_node> after) const;
 
@@ -1588,6 +1614,10 @@ class graph_ref : public handle<acu_graph> {
 
     /** Adds a copy between buffers. */
     result<acu::node> add_copy(span<const acu_node> after, given<acu_copy> copy) const;
+
+    /** Adds many copies between buffers as one node; since CUDA 13.5. */
+    result<acu::node> add_copy_batch(span<const acu_node> after, span<const acu_copy> copies,
+                                     span<const acu_copy_attributes> attributes) const;
 
     /** Adds a copy of `count` elements from the host. */
     result<acu::node> add_write(span<const acu_node> after, buffer_ref buffer, size_t at,
@@ -1677,6 +1707,14 @@ class graph_ref : public handle<acu_graph> {
 
     /** Makes an executable graph; the caller owns it. */
     result<acu::exec> instantiate(given<acu_exec_options> options = nullptr) const;
+
+    /** Lets a graph own an executable graph that its kernels launch. */
+    result<> keep_exec(exec_ref exec) const;
+
+    /** Adds a node that does all operations, one after the other, on a device; the graph keeps the
+     * buffers. */
+    result<acu::node> add_values(span<const acu_node> after, acu_device device,
+                                 span<const acu_value_operation> operations) const;
 };
 
 /** An owner of the object: its end is an acu_graph_release(). */
@@ -1736,6 +1774,11 @@ class code : public owner<code_ref, acu_code, acu_code_release, acu_code_cleanup
 
     /** Compiles CUDA C++ source with NVRTC; the caller owns the code. */
     static result<acu::code> compile(acu_device device, given<acu_module_program> program);
+
+    /** Links code into a cubin, across calls from one part to the other; the caller owns the
+     * result, which has the C++ names of all parts. */
+    static result<acu::code> link(acu_device device, span<const code_ref> parts,
+                                  given<acu_code_link_options> options = nullptr);
 };
 
 /** A folder of compiled code: <anycuda/code_cache.h>. This is a handle that owns nothing;
@@ -1848,6 +1891,10 @@ class exec_ref : public handle<acu_exec> {
      * alive. */
     result<> set_memcpy(acu_node node, const cudaMemcpy3DParms *params) const;
 
+    /** Sets the copies of a node with many, to as many, with the attributes that the node has. */
+    result<> set_copy_batch(acu_node node, span<const acu_copy> copies,
+                            span<const acu_copy_attributes> attributes) const;
+
     /** Sets what a fill node sets. */
     result<> set_fill(acu_node node, given<acu_fill> fill) const;
 
@@ -1876,6 +1923,9 @@ class exec_ref : public handle<acu_exec> {
 
     /** Asks whether a node is enabled. */
     result<bool> is_enabled(acu_node node) const;
+
+    /** Sets the operations of a node in an executable graph, as acu_node_set_values() does. */
+    result<> set_values(acu_node node, span<const acu_value_operation> operations) const;
 };
 
 /** An owner of the object: its end is an acu_exec_release(). */

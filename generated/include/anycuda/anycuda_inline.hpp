@@ -475,6 +475,19 @@ inline result<unsigned> stream_ref::get_multiprocessors() const {
     return {code_, count};
 }
 
+inline result<> stream_ref::wait_value(buffer_ref buffer, size_t at, uint64_t value,
+                                       acu_value_condition until) const {
+    return acu_stream_wait_value(get(), buffer.get(), at, value, until);
+}
+
+inline result<> stream_ref::write_value(buffer_ref buffer, size_t at, uint64_t value) const {
+    return acu_stream_write_value(get(), buffer.get(), at, value);
+}
+
+inline result<> stream_ref::run_values(span<const acu_value_operation> operations) const {
+    return acu_stream_run_values(get(), operations.data(), operations.size());
+}
+
 inline result<acu::event> event::create(acu_device device, given<acu_event_options> options) {
     acu_event *event = nullptr;
     const acu_result code_ = acu_event_create(device, options.get(), &event);
@@ -1910,6 +1923,12 @@ inline result<> node::copy_attributes(acu_node from) const {
     return acu_node_copy_attributes(value_, from);
 }
 
+inline result<CUgraphDeviceUpdatableNode_st *> node::set_updatable() const {
+    CUgraphDeviceUpdatableNode_st *handle = nullptr;
+    const acu_result code_ = acu_node_set_updatable(value_, &handle);
+    return {code_, handle};
+}
+
 inline result<> node::set_kernel(kernel_ref kernel, given<acu_grid> grid,
                                  span<const acu_arg> args) const {
     return acu_node_set_kernel(value_, kernel.get(), grid.get(), args.data(), args.size());
@@ -1926,6 +1945,12 @@ inline result<> node::set_copy(given<acu_copy> copy) const {
 
 inline result<> node::set_memcpy(const cudaMemcpy3DParms *params) const {
     return acu_node_set_memcpy(value_, params);
+}
+
+inline result<> node::set_copy_batch(span<const acu_copy> copies,
+                                     span<const acu_copy_attributes> attributes) const {
+    return acu_node_set_copy_batch(value_, copies.data(), copies.size(), attributes.data(),
+                                   attributes.size());
 }
 
 inline result<> node::set_fill(given<acu_fill> fill) const {
@@ -1950,6 +1975,10 @@ inline result<> node::set_semaphore_wait(span<const acu_semaphore_wait> waits) c
 
 inline result<> node::set_params(cudaGraphNodeParams *params) const {
     return acu_node_set_params(value_, params);
+}
+
+inline result<> node::set_values(span<const acu_value_operation> operations) const {
+    return acu_node_set_values(value_, operations.data(), operations.size());
 }
 
 inline result<acu::graph> graph::create() {
@@ -1996,6 +2025,10 @@ inline result<> graph_ref::keep_data(closure closure) const {
     return acu_graph_keep_data(get(), closure.detach());
 }
 
+inline result<> graph_ref::attach_data(closure closure) const {
+    return acu_graph_attach_data(get(), closure.detach());
+}
+
 inline result<acu::node> graph_ref::add_empty(span<const acu_node> after) const {
     acu_node node = {};
     const acu_result code_ = acu_graph_add_empty(get(), after.data(), after.size(), &node);
@@ -2025,6 +2058,16 @@ inline result<acu::node> graph_ref::add_copy(span<const acu_node> after,
     acu_node node = {};
     const acu_result code_ = acu_graph_add_copy(get(), after.data(), after.size(), copy.get(),
                                                 &node);
+    return {code_, node};
+}
+
+inline result<acu::node> graph_ref::add_copy_batch(
+    span<const acu_node> after, span<const acu_copy> copies,
+    span<const acu_copy_attributes> attributes) const {
+    acu_node node = {};
+    const acu_result code_ = acu_graph_add_copy_batch(get(), after.data(), after.size(),
+                                                      copies.data(), copies.size(),
+                                                      attributes.data(), attributes.size(), &node);
     return {code_, node};
 }
 
@@ -2220,6 +2263,18 @@ inline result<acu::exec> graph_ref::instantiate(given<acu_exec_options> options)
     return {code_, acu::exec(exec)};
 }
 
+inline result<> graph_ref::keep_exec(exec_ref exec) const {
+    return acu_graph_keep_exec(get(), exec.get());
+}
+
+inline result<acu::node> graph_ref::add_values(span<const acu_node> after, acu_device device,
+                                               span<const acu_value_operation> operations) const {
+    acu_node node = {};
+    const acu_result code_ = acu_graph_add_values(get(), after.data(), after.size(), device,
+                                                  operations.data(), operations.size(), &node);
+    return {code_, node};
+}
+
 inline result<acu::code> code::create(given<acu_code_source> source) {
     acu_code *code = nullptr;
     const acu_result code_ = acu_code_create(source.get(), &code);
@@ -2229,6 +2284,14 @@ inline result<acu::code> code::create(given<acu_code_source> source) {
 inline result<acu::code> code::compile(acu_device device, given<acu_module_program> program) {
     acu_code *code = nullptr;
     const acu_result code_ = acu_code_compile(device, program.get(), &code);
+    return {code_, acu::code(code)};
+}
+
+inline result<acu::code> code::link(acu_device device, span<const code_ref> parts,
+                                    given<acu_code_link_options> options) {
+    acu_code *code = nullptr;
+    const acu_result code_ = acu_code_link(device, detail::pointers(parts), parts.size(),
+                                           options.get(), &code);
     return {code_, acu::code(code)};
 }
 
@@ -2375,6 +2438,12 @@ inline result<> exec_ref::set_memcpy(acu_node node, const cudaMemcpy3DParms *par
     return acu_exec_set_memcpy(get(), node, params);
 }
 
+inline result<> exec_ref::set_copy_batch(acu_node node, span<const acu_copy> copies,
+                                         span<const acu_copy_attributes> attributes) const {
+    return acu_exec_set_copy_batch(get(), node, copies.data(), copies.size(), attributes.data(),
+                                   attributes.size());
+}
+
 inline result<> exec_ref::set_fill(acu_node node, given<acu_fill> fill) const {
     return acu_exec_set_fill(get(), node, fill.get());
 }
@@ -2413,6 +2482,11 @@ inline result<bool> exec_ref::is_enabled(acu_node node) const {
     bool enabled = {};
     const acu_result code_ = acu_exec_is_enabled(get(), node, &enabled);
     return {code_, enabled};
+}
+
+inline result<> exec_ref::set_values(acu_node node,
+                                     span<const acu_value_operation> operations) const {
+    return acu_exec_set_values(get(), node, operations.data(), operations.size());
 }
 
 inline result<> execution_context_ref::split(span<const acu_device_part> parts,

@@ -4,6 +4,7 @@
 #include "safe/base/active_capture.h"
 #include "safe/base/device.h"
 #include "safe/base/event.h"
+#include "safe/base/primary_context.h"
 #include "safe/base/stream.h"
 
 #include <anycuda/load.h>
@@ -167,13 +168,13 @@ acu_execution_context *acu_stream_execution_context(const acu_stream *stream) {
 }
 
 static int ask_processors(const acu_stream *stream, unsigned *count) {
-    acu_guard guard;
+    acu_primary_context primary;
     CUdevResource has = {0};
-    int code = acu_stream_enter(stream, &guard);
+    int code = acu_primary_context_enter(&primary, stream->object.device);
     if (!code)
         code = acu_translate_driver(
             cuStreamGetDevResource(stream->raw, &has, CU_DEV_RESOURCE_TYPE_SM));
-    acu_guard_leave(&guard);
+    acu_primary_context_leave(&primary);
     *count = code ? 0 : has.sm.smCount;
     return code;
 }
@@ -198,16 +199,11 @@ typedef CUresult call_of_green(CUgreenCtx context, CUevent event);
 typedef CUresult call_of_primary(CUcontext context, CUevent event);
 
 static int call_primary(acu_device device, call_of_primary *call, CUevent event) {
-    CUcontext primary = NULL;
-    acu_saved_record failure;
-    int code = acu_translate_driver(cuDevicePrimaryCtxRetain(&primary, device));
-    if (code)
-        return code;
-    code = acu_translate_driver(call(primary, event));
-    acu_record_save(&failure);
-    if (acu_translate_driver(cuDevicePrimaryCtxRelease(device)))
-        acu_record_release_error();
-    acu_record_restore(&failure);
+    acu_primary_context primary;
+    int code = acu_primary_context_retain(&primary, device);
+    if (!code)
+        code = acu_translate_driver(call(primary.raw, event));
+    acu_primary_context_leave(&primary);
     return code;
 }
 

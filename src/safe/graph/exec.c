@@ -59,6 +59,7 @@ static void retire(acu_exec *exec, acu_exec_previous *old) {
     *exec->newest = old;
     exec->newest = &old->next;
     exec->stale = true;
+    exec->uploaded = false;
     exec->shared_count = ACU_EXEC_SHARED;
 }
 
@@ -239,6 +240,9 @@ static int make_exec(const char *call, acu_graph *graph, const acu_exec_options 
                      acu_exec *exec) {
     cudaGraphInstantiateParams params = {0};
     acu_graph_lock();
+    exec->flags = o->flags;
+    exec->updatable = graph->root->updatable;
+    exec->uploaded = acu_has(o->flags, ACU_EXEC_UPLOAD);
     exec->kept = acu_graph_kept_set(graph);
     int code = acu_outcome(call, graph, acu_exec_reserve_uses(exec, 0));
     if (!code) {
@@ -292,11 +296,17 @@ acu_result acu_graph_instantiate(acu_graph *graph, const acu_exec_options *optio
 
 /* ---- launches ---- */
 
+/* The first launch, and the first one after a change, come here: those upload what kernels may
+ * change. */
 static int launch_raw(acu_exec *exec, acu_stream *stream) {
     acu_guard guard;
     int code = acu_stream_enter(stream, &guard);
-    if (!code)
+    if (!code && exec->updatable && !exec->uploaded)
+        code = (int)cudaGraphUpload(exec->raw, stream->raw);
+    if (!code) {
+        exec->uploaded = true;
         code = (int)cudaGraphLaunch(exec->raw, stream->raw);
+    }
     acu_guard_leave(&guard);
     return code;
 }
@@ -423,6 +433,7 @@ static int upload(acu_exec *exec, acu_stream *stream) {
     int code = acu_stream_enter(stream, &guard);
     if (!code)
         code = (int)cudaGraphUpload(exec->raw, stream->raw);
+    exec->uploaded = exec->uploaded || !code;
     acu_guard_leave(&guard);
     return code;
 }
@@ -437,6 +448,54 @@ acu_result acu_exec_upload(acu_exec *exec, acu_stream *stream) {
     code = upload(exec, stream);
     acu_exec_unlock(exec);
     return OUTCOME(exec, code);
+}
+
+/* ---- launches by kernels ---- */
+
+/* Returns the result of a refusal if kernels cannot launch the exec. Under its lock. */
+static int check_device_launch(const char *call, acu_exec *exec) {
+    unsigned long long flags = exec->flags;
+    if (!exec->source) { /* the raw exec was given */
+        const int code = (int)cudaGraphExecGetFlags(exec->raw, &flags);
+        if (code)
+            return acu_outcome(call, exec, code);
+    }
+    if (acu_has((unsigned)flags, ACU_EXEC_DEVICE_LAUNCH))
+        return 0;
+    acu_fail_hint("instantiate the graph with ACU_EXEC_DEVICE_LAUNCH");
+    return acu_fail_on(call, exec, ACU_ERROR_STATE, "kernels cannot launch it");
+}
+
+/* Lists all that the exec uses, and itself. Under its lock. */
+static int list_kept(acu_exec *exec, acu_kept_list **list) {
+    acu_kept_list *used = NULL;
+    *list = NULL;
+    int code = acu_kept_list_from_set(exec->kept, &used);
+    const size_t count = used ? used->count : 0;
+    acu_object_use *all = code ? NULL : malloc((count + 1) * sizeof *all);
+    if (!code && !all)
+        code = acu_record(ACU_ERROR_HOST_MEMORY, "no memory for what the graph keeps");
+    if (!code) {
+        if (used)
+            memcpy(all, used->objects, count * sizeof *all);
+        all[count] = (acu_object_use){&exec->object, false};
+        code = acu_kept_list_new(all, count + 1, list);
+    }
+    free(all);
+    (void)acu_kept_list_release(used); /* destroys nothing: the exec has all of it */
+    return code;
+}
+
+acu_result acu_graph_keep_exec(acu_graph *graph, acu_exec *exec) {
+    acu_kept_list *list = NULL;
+    ACU_NEED(graph, acu_graph_class);
+    ACU_NEED(exec, acu_exec_class);
+    acu_exec_lock(exec);
+    int code = check_device_launch(__func__, exec);
+    if (!code)
+        code = acu_outcome(__func__, graph, list_kept(exec, &list));
+    acu_exec_unlock(exec);
+    return code ? code : acu_outcome(__func__, graph, acu_graph_keep_list(graph, list));
 }
 
 acu_result acu_exec_get_flags(acu_exec *exec, uint64_t *flags) {

@@ -42,6 +42,9 @@ struct acu_exec {
     bool owned;            /* the raw exec is destroyed with the handle */
     acu_exec_use *uses;    /* of all memory that is kept */
     size_t use_count;
+    unsigned flags;     /* that it was instantiated with; 0 where the raw exec was given */
+    bool updatable;     /* kernels may change a node: the graph must be uploaded before a launch */
+    bool uploaded;      /* since the last change; used only if `updatable` */
     uint32_t source;    /* the salt of the graph that the exec was made of; 0: unknown */
     int failed;         /* the result of destroying the raw exec, while launches run on */
     acu_kept_set *kept; /* what the graph kept, with the changes of nodes since then */

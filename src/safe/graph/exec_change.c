@@ -92,6 +92,13 @@ acu_result acu_exec_set_copy(acu_exec *exec, acu_node node, const acu_copy *copy
     return acu_node_change_copy(&c, copy);
 }
 
+acu_result acu_exec_set_copy_batch(acu_exec *exec, acu_node node, const acu_copy *copies,
+                                   size_t count, const acu_copy_attributes *attributes,
+                                   size_t attribute_count) {
+    ACU_CHANGE_IN_EXEC(c, exec, node);
+    return acu_node_change_copies(&c, copies, count, attributes, attribute_count);
+}
+
 acu_result acu_exec_set_fill(acu_exec *exec, acu_node node, const acu_fill *fill) {
     ACU_CHANGE_IN_EXEC(c, exec, node);
     return acu_node_change_fill(&c, fill);
@@ -128,6 +135,12 @@ acu_result acu_exec_set_semaphore_wait(acu_exec *exec, acu_node node,
                                        const acu_semaphore_wait *waits, size_t count) {
     ACU_CHANGE_IN_EXEC(c, exec, node);
     return acu_node_change_waits(&c, waits, count);
+}
+
+acu_result acu_exec_set_values(acu_exec *exec, acu_node node, const acu_value_operation *operations,
+                               size_t count) {
+    ACU_CHANGE_IN_EXEC(c, exec, node);
+    return acu_node_change_values(&c, operations, count);
 }
 
 acu_result acu_exec_set_params(acu_exec *exec, acu_node node, struct cudaGraphNodeParams *params) {

@@ -184,8 +184,8 @@ int acu_graph_clone_for(const char *call, acu_graph *graph, acu_graph **clone) {
         code = acu_graph_copy_names(graph, made);
     acu_graph_unlock();
     if (code == cudaErrorNotSupported)
-        acu_fail_hint("CUDA copies no graph with nodes that allocate or free memory, that are "
-                      "conditional, or that the device can update");
+        acu_fail_hint("CUDA copies no graph with nodes that allocate or free memory, or that are "
+                      "conditional");
     code = acu_outcome(call, graph, code);
     if (code)
         (void)acu_object_release(NULL, made, &acu_graph_class);
@@ -236,19 +236,22 @@ acu_kept_list *acu_graph_replace_kept(acu_graph *graph, uint64_t node, acu_kept_
     return before;
 }
 
-/* Keeps an object for as long as the graph lives, in a list of its own. */
-static int keep(acu_graph *graph, acu_object *object, bool writes) {
-    acu_kept_list *list = NULL;
-    const acu_object_use kept = {object, writes};
-    int code = acu_kept_list_new(&kept, 1, &list);
+int acu_graph_keep_list(acu_graph *graph, acu_kept_list *list) {
     acu_graph_lock();
-    if (!code)
-        code = acu_graph_reserve_kept(graph, list);
+    int code = acu_graph_reserve_kept(graph, list);
     if (!code)
         list = acu_graph_replace_kept(graph, ++graph->root->kept_number, list);
     acu_graph_unlock();
     acu_kept_list_free(list);
     return code;
+}
+
+/* Keeps an object for as long as the graph lives. */
+static int keep(acu_graph *graph, acu_object *object, bool writes) {
+    acu_kept_list *list = NULL;
+    const acu_object_use kept = {object, writes};
+    int code = acu_kept_list_new(&kept, 1, &list);
+    return code ? code : acu_graph_keep_list(graph, list);
 }
 
 acu_result acu_graph_keep(acu_graph *graph, acu_buffer *buffer, bool writes) {

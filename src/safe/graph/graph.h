@@ -49,6 +49,7 @@ struct acu_graph {
     uint32_t kept_number; /* the last number that acu_graph_keep() gave a list */
     acu_graph *parts;     /* a list, linked by `next` */
     unsigned capturing;   /* atomic: captures into the graph or its parts */
+    bool updatable;       /* kernels may change a node: launches upload before; under the lock */
 };
 
 extern const acu_class acu_graph_class;
@@ -88,6 +89,9 @@ int acu_graph_reserve_kept(acu_graph *graph, const acu_kept_list *list);
 /* Gives the node another list, whose reference goes to the graph, under the lock of all graphs.
  * Returns the node's list until now, whose reference is the caller's. */
 acu_kept_list *acu_graph_replace_kept(acu_graph *graph, uint64_t node, acu_kept_list *list);
+/* Keeps a list of objects for as long as the graph lives; its reference goes to the graph. Returns
+ * 0, or a recorded failure. Takes the lock of all graphs. */
+int acu_graph_keep_list(acu_graph *graph, acu_kept_list *list);
 /* Keeps an object that was captured. Returns 0, or a recorded failure. */
 int acu_graph_keep_object(acu_graph *graph, acu_object *object, bool writes);
 

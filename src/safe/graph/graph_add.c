@@ -4,9 +4,11 @@
 #include "safe/base/closure.h"
 #include "safe/base/event.h"
 #include "safe/base/external_semaphore.h"
+#include "safe/base/primary_context.h"
 #include "safe/graph/node.h"
 #include "safe/kernel/launch.h"
 #include "safe/memory/buffer.h"
+#include "safe/memory/value.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -155,6 +157,21 @@ acu_result acu_graph_add_copy(acu_graph *graph, const acu_node *after, size_t af
     return end(&a, code);
 }
 
+acu_result acu_graph_add_copy_batch(acu_graph *graph, const acu_node *after, size_t after_count,
+                                    const acu_copy *copies, size_t count,
+                                    const acu_copy_attributes *attributes, size_t attribute_count,
+                                    acu_node *node) {
+    acu_node_copies c;
+    ADDING(a);
+    ACU_TRY(acu_node_copies_make(__func__, copies, count, attributes, attribute_count, &c));
+    int code = begin(&a, c.device, c.keeps, c.keep_count);
+    if (!code)
+        code = end(&a,
+                   (int)cudaGraphAddNode(&a.raw, graph->raw, a.deps, NULL, after_count, &c.params));
+    acu_node_copies_free(&c);
+    return code;
+}
+
 static int add_write(adding *a, acu_buffer *buffer, size_t at, acu_kept_closure *host,
                      size_t bytes) {
     acu_object_use keeps[] = {{&host->object, false}, {&buffer->storage->object, true}};
@@ -298,6 +315,27 @@ acu_result acu_graph_add_semaphore_wait(acu_graph *graph, const acu_node *after,
         code = end(&a, (int)cudaGraphAddExternalSemaphoresWaitNode(PLACE(a), &params));
     acu_external_free_list(&list);
     return code;
+}
+
+/* ---- values in memory ---- */
+
+acu_result acu_graph_add_values(acu_graph *graph, const acu_node *after, size_t after_count,
+                                acu_device device, const acu_value_operation *operations,
+                                size_t count, acu_node *node) {
+    acu_value_list list;
+    acu_primary_context primary;
+    ADDING(a);
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    ACU_TRY(acu_value_list_fill(__func__, operations, count, &list));
+    ACU_TRY(begin(&a, -1, list.objects, list.object_count));
+    int code = acu_primary_context_enter(&primary, device);
+    const CUDA_BATCH_MEM_OP_NODE_PARAMS params = {
+        .ctx = primary.raw, .count = list.count, .paramArray = list.raw};
+    if (!code)
+        code = acu_translate_driver(cuGraphAddBatchMemOpNode(PLACE(a), &params));
+    acu_primary_context_leave(&primary);
+    acu_value_hint(&list, code);
+    return end(&a, code);
 }
 
 /* ---- memory ---- */

@@ -2,6 +2,7 @@
 #ifndef ACU_SRC_NODE_H
 #define ACU_SRC_NODE_H
 
+#include <anycuda/batch.h>
 #include <anycuda/node.h>
 
 #include "safe/graph/graph.h"
@@ -65,7 +66,7 @@ int acu_node_answer_locked(const acu_node_query *query);
 /* ---- parameters ---- */
 
 /* Asks for the node's parameters, under the lock. Returns CUDA's code. */
-int acu_node_read_params(cudaGraphNode_t raw, struct cudaGraphNodeParams *params);
+int acu_node_read_params(cudaGraphNode_t node, struct cudaGraphNodeParams *params);
 
 /* The parameters of a copy or a fill, for CUDA, and the objects that the node keeps alive. */
 typedef struct acu_node_params {
@@ -86,6 +87,23 @@ typedef struct acu_node_params {
 /* Check a copy or a fill and write its parameters. Return 0, or a failure recorded for `call`. */
 int acu_node_params_of_copy(const char *call, const acu_copy *copy, acu_node_params *params);
 int acu_node_params_of_fill(const char *call, const acu_fill *fill, acu_node_params *params);
+
+/* The parameters of a node with many copies, and the objects that the node keeps alive. */
+typedef struct acu_node_copies {
+    int device; /* must be current for the call */
+    struct cudaGraphNodeParams params;
+    acu_object_use *keeps;
+    size_t keep_count;
+    void *memory; /* with all arrays */
+} acu_node_copies;
+
+/* Checks the copies and writes their parameters, for acu_node_copies_free(). Returns 0, or a
+ * failure recorded for `call`; then there is nothing to free. */
+int acu_node_copies_make(const char *call, const acu_copy *copies, size_t count,
+                         const acu_copy_attributes *attributes, size_t attribute_count,
+                         acu_node_copies *made);
+void acu_node_copies_free(acu_node_copies *copies);
+
 /* Gives the failure that is recorded next a hint, if CUDA refused a copy between devices with this
  * code. NULL is no copy. */
 void acu_node_hint_at_copy(const acu_copy *copy, int code);

@@ -7,8 +7,10 @@
 #include "safe/base/closure.h"
 #include "safe/base/event.h"
 #include "safe/base/external_semaphore.h"
+#include "safe/base/primary_context.h"
 #include "safe/kernel/code_api.h"
 #include "safe/kernel/launch.h"
+#include "safe/memory/value.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,6 +143,19 @@ int acu_node_change_copy(acu_node_change *c, const acu_copy *copy) {
     code = SET(c, MemcpyNodeSetParams1D, p.copy.to, p.copy.from, p.copy.bytes, p.copy.kind);
     c->copy = copy;
     return end(c, code);
+}
+
+int acu_node_change_copies(acu_node_change *c, const acu_copy *copies, size_t count,
+                           const acu_copy_attributes *attributes, size_t attribute_count) {
+    acu_node_copies made;
+    int code = acu_node_copies_make(c->call, copies, count, attributes, attribute_count, &made);
+    if (code)
+        return code;
+    code = begin(c, made.device, made.keeps, made.keep_count);
+    if (!code)
+        code = end(c, SET(c, NodeSetParams, &made.params));
+    acu_node_copies_free(&made);
+    return code;
 }
 
 int acu_node_change_fill(acu_node_change *c, const acu_fill *fill) {
@@ -334,6 +349,41 @@ int acu_node_change_waits(acu_node_change *c, const acu_semaphore_wait *waits, s
     return code;
 }
 
+/* ---- values in memory ---- */
+
+/* The node keeps the context that it has, which CUDA wants to be told. */
+static int set_values(const acu_node_change *c, acu_value_list *list) {
+    CUDA_BATCH_MEM_OP_NODE_PARAMS params = {0};
+    int code = acu_translate_driver(cuGraphBatchMemOpNodeGetParams(c->raw, &params));
+    params.count = list->count;
+    params.paramArray = list->raw;
+    if (code)
+        return code;
+    return acu_translate_driver(
+        c->in_exec ? cuGraphExecBatchMemOpNodeSetParams(c->exec->raw, c->raw, &params)
+                   : cuGraphBatchMemOpNodeSetParams(c->raw, &params));
+}
+
+int acu_node_change_values(acu_node_change *c, const acu_value_operation *operations,
+                           size_t count) {
+    acu_value_list list;
+    acu_primary_context primary;
+    acu_device device = ACU_DEVICE_CURRENT;
+    int code = acu_value_list_fill(c->call, operations, count, &list);
+    if (!code)
+        code = acu_device_resolve(c->call, &device);
+    if (!code)
+        code = begin(c, -1, list.objects, list.object_count);
+    if (code)
+        return code;
+    c->takes = "needs as many operations as the node has, of the same actions";
+    code = acu_primary_context_enter(&primary, device);
+    if (!code)
+        code = set_values(c, &list);
+    acu_primary_context_leave(&primary);
+    return end(c, code);
+}
+
 /* ---- enabled or not ---- */
 
 int acu_node_change_enabled(acu_node_change *c, bool set, unsigned *enabled) {
@@ -360,6 +410,12 @@ acu_result acu_node_set_kernel(acu_node node, acu_kernel *kernel, const acu_grid
 acu_result acu_node_set_copy(acu_node node, const acu_copy *copy) {
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_copy(&c, copy);
+}
+
+acu_result acu_node_set_copy_batch(acu_node node, const acu_copy *copies, size_t count,
+                                   const acu_copy_attributes *attributes, size_t attribute_count) {
+    ACU_CHANGE_IN_GRAPH(c, node);
+    return acu_node_change_copies(&c, copies, count, attributes, attribute_count);
 }
 
 acu_result acu_node_set_fill(acu_node node, const acu_fill *fill) {
@@ -392,6 +448,11 @@ acu_result acu_node_set_semaphore_wait(acu_node node, const acu_semaphore_wait *
                                        size_t count) {
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_waits(&c, waits, count);
+}
+
+acu_result acu_node_set_values(acu_node node, const acu_value_operation *operations, size_t count) {
+    ACU_CHANGE_IN_GRAPH(c, node);
+    return acu_node_change_values(&c, operations, count);
 }
 
 acu_result acu_node_set_params(acu_node node, struct cudaGraphNodeParams *params) {

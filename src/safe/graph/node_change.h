@@ -9,6 +9,8 @@
 #include "safe/graph/exec.h"
 #include "safe/graph/node.h"
 
+#include <anycuda/value.h>
+
 /* One change. The lock of all graphs, and the exec's, are held from the beginning to the end. */
 typedef struct acu_node_change {
     const char *call;
@@ -30,6 +32,8 @@ typedef struct acu_node_change {
 int acu_node_change_kernel(acu_node_change *c, acu_kernel *kernel, const acu_grid *grid,
                            const acu_arg *args, size_t arg_count);
 int acu_node_change_copy(acu_node_change *c, const acu_copy *copy);
+int acu_node_change_copies(acu_node_change *c, const acu_copy *copies, size_t count,
+                           const acu_copy_attributes *attributes, size_t attribute_count);
 int acu_node_change_memcpy(acu_node_change *c, const struct cudaMemcpy3DParms *params);
 int acu_node_change_fill(acu_node_change *c, const acu_fill *fill);
 /* Takes the closure's data over in any case. */
@@ -39,6 +43,7 @@ int acu_node_change_child(acu_node_change *c, acu_graph *child);
 int acu_node_change_event(acu_node_change *c, acu_event *event);
 int acu_node_change_signals(acu_node_change *c, const acu_semaphore_signal *signals, size_t count);
 int acu_node_change_waits(acu_node_change *c, const acu_semaphore_wait *waits, size_t count);
+int acu_node_change_values(acu_node_change *c, const acu_value_operation *operations, size_t count);
 int acu_node_change_params(acu_node_change *c, struct cudaGraphNodeParams *params);
 
 /* Sets, or else asks for, whether an exec's node is enabled. */

@@ -254,12 +254,21 @@ acu_result acu_node_get_attribute(acu_node node, struct cudaLaunchAttribute_st *
     return acu_outcome(__func__, node.graph, code);
 }
 
+/* Sets an attribute, under the lock. Returns CUDA's code. */
+static int set_attribute(acu_graph *graph, cudaGraphNode_t raw, cudaLaunchAttributeID id,
+                         const cudaLaunchAttributeValue *value) {
+    const int code = (int)cudaGraphKernelNodeSetAttribute(raw, id, value);
+    if (!code && id == cudaLaunchAttributeDeviceUpdatableKernelNode)
+        graph->root->updatable = true; /* CUDA cannot take this back */
+    return code;
+}
+
 acu_result acu_node_set_attribute(acu_node node, const struct cudaLaunchAttribute_st *attribute) {
     cudaGraphNode_t raw = NULL;
     ACU_NEED_POINTER(attribute);
     ACU_TRY(acu_node_check(__func__, node, &raw));
     acu_graph_lock();
-    int code = (int)cudaGraphKernelNodeSetAttribute(raw, attribute->id, &attribute->val);
+    int code = set_attribute(node.graph, raw, attribute->id, &attribute->val);
     acu_graph_unlock();
     return acu_outcome(__func__, node.graph, code);
 }
@@ -272,4 +281,30 @@ acu_result acu_node_copy_attributes(acu_node to, acu_node from) {
     int code = (int)cudaGraphKernelNodeCopyAttributes(raw_to, raw_from);
     acu_graph_unlock();
     return acu_outcome(__func__, to.graph, code);
+}
+
+/* Lets kernels change the node, and asks for its handle. CUDA may write it when the attribute is
+ * set, but promises it for the question only. */
+static int make_updatable(acu_graph *graph, cudaGraphNode_t raw, cudaGraphDeviceNode_t *handle) {
+    const cudaLaunchAttributeID id = cudaLaunchAttributeDeviceUpdatableKernelNode;
+    cudaLaunchAttributeValue value;
+    memset(&value, 0, sizeof value);
+    value.deviceUpdatableKernelNode.deviceUpdatable = 1;
+    int code = set_attribute(graph, raw, id, &value);
+    if (!code)
+        code = (int)cudaGraphKernelNodeGetAttribute(raw, id, &value);
+    if (!code)
+        *handle = value.deviceUpdatableKernelNode.devNode;
+    return code;
+}
+
+acu_result acu_node_set_updatable(acu_node node, struct CUgraphDeviceUpdatableNode_st **handle) {
+    cudaGraphNode_t raw = NULL;
+    ACU_NEED_POINTER(handle);
+    *handle = NULL;
+    ACU_TRY(acu_node_check(__func__, node, &raw));
+    acu_graph_lock();
+    int code = make_updatable(node.graph, raw, handle);
+    acu_graph_unlock();
+    return acu_outcome(__func__, node.graph, code);
 }

@@ -83,6 +83,12 @@ int acu_batch_run_one(acu_batch *b, size_t index);
 /* Sets the report to that of a batch in which nothing was done; NULL is fine. */
 void acu_batch_clear_report(acu_batch_report *report);
 acu_batch_span acu_batch_span_of(const acu_buffer *buffer, size_t at, size_t count);
+/* Checks attributes of copies; returns 0 or a failure recorded for `call`. */
+int acu_batch_check_attributes(const char *call, const acu_copy_attributes *attributes,
+                               size_t count);
+/* Writes checked attributes, or those of a copy without any for NULL, in CUDA's form; returns 0 or
+ * a recorded code. */
+int acu_batch_convert_attributes(const acu_copy_attributes *a, struct cudaMemcpyAttributes *as);
 /* Names a device that was checked, or the host, to CUDA; returns 0 or a recorded code. */
 int acu_batch_name_place(acu_device device, struct cudaMemLocation *place);
 

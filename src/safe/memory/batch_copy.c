@@ -36,8 +36,7 @@ static const acu_copy_attributes *attributes_of(const acu_batch *b, size_t index
     return *next > 0 ? &b->attributes[*next - 1] : NULL;
 }
 
-/* Returns 0 or a recorded code. */
-static int convert(const acu_copy_attributes *a, struct cudaMemcpyAttributes *as) {
+int acu_batch_convert_attributes(const acu_copy_attributes *a, struct cudaMemcpyAttributes *as) {
     *as = (struct cudaMemcpyAttributes){.srcAccessOrder = cudaMemcpySrcAccessOrderStream};
     if (!a)
         return 0;
@@ -62,7 +61,7 @@ static int copy_pack(const acu_batch *b, const acu_batch_pack *p) {
         sizes[i] = e->writes.end - e->writes.begin;
         if (i == 0 || its != last) {
             begins[entries] = i;
-            ACU_TRY(convert(its, &all[entries++]));
+            ACU_TRY(acu_batch_convert_attributes(its, &all[entries++]));
         }
         last = its;
     }
@@ -84,28 +83,34 @@ static bool must_be_read(const acu_batch *b) {
     return false;
 }
 
-static int check_hint(const acu_batch *b, const acu_device *device) {
+static int check_hint(const char *call, const acu_device *device) {
     struct cudaMemLocation unused;
-    return device ? acu_buffer_find_location(b->call, *device, &unused) : 0;
+    return device ? acu_buffer_find_location(call, *device, &unused) : 0;
 }
 
-static int check_attributes(const acu_batch *b) {
-    if (!b->attributes && b->attribute_count > 0)
-        return acu_fail(b->call, "", ACU_ERROR_ARGUMENT, "'attributes' is NULL");
-    for (size_t i = 0; i < b->attribute_count; i++) {
-        const acu_copy_attributes *a = &b->attributes[i];
+int acu_batch_check_attributes(const char *call, const acu_copy_attributes *attributes,
+                               size_t count) {
+    if (!attributes && count > 0)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'attributes' is NULL");
+    for (size_t i = 0; i < count; i++) {
+        const acu_copy_attributes *a = &attributes[i];
         if (i > 0 && a->first <= a[-1].first)
-            return acu_fail(b->call, "", ACU_ERROR_ARGUMENT,
+            return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                             "attributes[%zu].first is %zu, after %zu: the entries have the order "
                             "of the copies",
                             i, a->first, a[-1].first);
         if ((unsigned)a->order > ACU_SOURCE_ORDER_ANY)
-            return acu_fail(b->call, "", ACU_ERROR_ARGUMENT,
+            return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                             "attributes[%zu].order is %d, which is no acu_source_order", i,
                             (int)a->order);
-        ACU_TRY(check_hint(b, a->to));
-        ACU_TRY(check_hint(b, a->from));
+        ACU_TRY(check_hint(call, a->to));
+        ACU_TRY(check_hint(call, a->from));
     }
+    return 0;
+}
+
+static int check_attributes(const acu_batch *b) {
+    ACU_TRY(acu_batch_check_attributes(b->call, b->attributes, b->attribute_count));
     return must_be_read(b) ? acu_outcome(b->call, b->stream, acu_stream_check_wait(b->stream)) : 0;
 }
 
@@ -206,7 +211,7 @@ static int copy_regions_pack(const acu_batch *b, const acu_batch_pack *p) {
     for (size_t i = 0; i < p->count; i++) {
         const acu_rows_copy *r = &p->rows[i];
         const acu_box to = acu_rows_written(r), from = acu_rows_read(r);
-        ACU_TRY(convert(attributes_of(b, p->index[i], &next), &as));
+        ACU_TRY(acu_batch_convert_attributes(attributes_of(b, p->index[i], &next), &as));
         ops[i] = (struct cudaMemcpy3DBatchOp){
             .src = operand_of(&r->source, &from, r->element, as.srcLocHint),
             .dst = operand_of(&r->target, &to, r->element, as.dstLocHint),

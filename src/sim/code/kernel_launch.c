@@ -479,11 +479,28 @@ cudaError_t acu_sim_kernel_launch_prepare(acu_sim_context *context,
 /* ---- launching ---- */
 
 static cudaError_t run_launch(acu_sim_op *op) {
-    return acu_sim_kernel_launch_run(op->with.launch);
+    return op->with.launch->off ? cudaSuccess : acu_sim_kernel_launch_run(op->with.launch);
 }
 
 static void release_launch(acu_sim_op *op) {
     acu_sim_kernel_launch_free(op->with.launch);
+}
+
+bool acu_sim_kernel_launch_set_grid(acu_sim_kernel_launch *prepared, const unsigned grid[3]) {
+    const bool good =
+        is_within_limits(prepared->function->module->device, grid, cudaDevAttrMaxGridDimX);
+    if (good)
+        memcpy(prepared->grid, grid, sizeof prepared->grid);
+    return good;
+}
+
+bool acu_sim_kernel_launch_set_param(acu_sim_kernel_launch *prepared, size_t offset,
+                                     const void *value, size_t size) {
+    const size_t room = prepared->function->entry->param_bytes;
+    const bool good = value && offset <= room && size <= room - offset;
+    if (good)
+        memcpy(prepared->arguments + offset, value, size);
+    return good;
 }
 
 acu_sim_op *acu_sim_kernel_launch_op(acu_sim_kernel_launch *prepared) {

@@ -13,6 +13,7 @@ struct acu_sim_kernel_launch {
     unsigned cluster[3];        /* blocks of a cluster; 1, 1, 1: no clusters */
     size_t shared;              /* bytes of dynamic shared memory of a block */
     bool cooperative;
+    bool off;                        /* a kernel switched the node off */
     unsigned multiprocessors;        /* how many it may run on */
     cudaLaunchAttribute *attributes; /* all that the program gave */
     unsigned attribute_count;
@@ -47,6 +48,12 @@ acu_sim_context *acu_sim_kernel_launch_context(const acu_sim_kernel_launch *prep
 /* Calls the C function that is registered for the kernel. The lock is not held, because the
  * function may run for long. The error returned is the context's: it is sticky. */
 cudaError_t acu_sim_kernel_launch_run(const acu_sim_kernel_launch *prepared);
+
+/* Change a launch that a node has. False where the grid is beyond the device's limits, or the bytes
+ * are beyond the parameters. */
+bool acu_sim_kernel_launch_set_grid(acu_sim_kernel_launch *prepared, const unsigned grid[3]);
+bool acu_sim_kernel_launch_set_param(acu_sim_kernel_launch *prepared, size_t offset,
+                                     const void *value, size_t size);
 
 /* Returns an operation that runs the launch and owns it; NULL without memory: then the launch is
  * freed. */

@@ -7,6 +7,7 @@
 #include "sim/graph/edge.h"
 #include "sim/graph/graph.h"
 #include "sim/graph/graph_memory.h"
+#include "sim/graph/kernel_node.h"
 #include "sim/graph/node.h"
 #include "sim/graph/plan.h"
 #include "sim/memory/fill.h"
@@ -38,6 +39,22 @@ acu_sim_plan *acu_sim_exec_plan(acu_sim_exec *exec) {
 void acu_sim_exec_discard_plan(acu_sim_exec *exec) {
     acu_sim_plan_release(exec->plan);
     exec->plan = NULL;
+    exec->uploaded = exec->launched = false;
+}
+
+acu_sim_exec *acu_sim_exec_of_copy(const acu_sim_graph *copy) {
+    acu_sim_exec *exec = execs;
+    while (exec && exec->graph != copy)
+        exec = exec->next;
+    return exec;
+}
+
+acu_sim_exec *acu_sim_exec_of_device_node(cudaGraphDeviceNode_t handle, acu_sim_node **node) {
+    acu_sim_exec *exec = execs;
+    *node = NULL;
+    while (exec && handle && !(*node = acu_sim_graph_find_updatable(exec->graph, handle)))
+        exec = exec->next;
+    return *node ? exec : NULL;
 }
 
 void acu_sim_exec_release(acu_sim_exec *exec) {
@@ -73,7 +90,8 @@ static acu_sim_exec *new_exec(const acu_sim_graph *graph, unsigned long long fla
     exec->graph = acu_sim_graph_copy(graph);
     if (exec->graph)
         exec->graph->instanced = true;
-    if (!exec->graph || !acu_sim_exec_plan(exec) || !acu_sim_set_add(&handles, exec)) {
+    if (!exec->graph || !acu_sim_graph_own_updatable(exec->graph) || !acu_sim_exec_plan(exec) ||
+        !acu_sim_set_add(&handles, exec)) {
         acu_sim_exec_release(exec);
         return NULL;
     }
@@ -152,11 +170,6 @@ static cudaError_t refuse(cudaGraphInstantiateParams *params, cudaGraphInstantia
     return result;
 }
 
-static bool can_launch_on_device(const acu_sim_node *node) {
-    return node->op->type == cudaGraphNodeTypeKernel || node->op->type == cudaGraphNodeTypeMemcpy ||
-           node->op->type == cudaGraphNodeTypeMemset || node->op->type == cudaGraphNodeTypeGraph;
-}
-
 /* Returns an error if the edges make a cycle. */
 static cudaError_t validate_order(acu_sim_graph *graph, cudaGraphInstantiateParams *params) {
     acu_sim_node *odd;
@@ -179,6 +192,18 @@ static side side_of(const void *address, bool is_called_host) {
            : range->kind == SIM_DEVICE                     ? ON_DEVICE
            : range->kind == SIM_MANAGED && !is_called_host ? MANAGED
                                                            : HOST;
+}
+
+/* Returns whether a device can launch a graph with such a node. It copies what it reaches itself:
+ * no arrays, and no memory of the host that is not pinned. */
+static bool can_launch_on_device(const acu_sim_node *node) {
+    if (node->op->type == cudaGraphNodeTypeMemcpy) {
+        const struct cudaMemcpy3DParms *copy = &node->op->with.copy.params;
+        return !copy->srcArray && !copy->dstArray && side_of(copy->srcPtr.ptr, false) &&
+               side_of(copy->dstPtr.ptr, false);
+    }
+    return node->op->type == cudaGraphNodeTypeKernel || node->op->type == cudaGraphNodeTypeMemset ||
+           node->op->type == cudaGraphNodeTypeGraph;
 }
 
 static bool copies_by_kernel(const struct cudaMemcpy3DParms *copy) {
@@ -241,10 +266,11 @@ static cudaError_t refuse_node(cudaGraphInstantiateParams *params, acu_sim_node 
 
 static cudaError_t validate_launch_flags(acu_sim_node *node, cudaGraphInstantiateParams *params) {
     return params->flags & cudaGraphInstantiateFlagDeviceLaunch && !can_launch_on_device(node)
-               ? refuse_node(params, node,
-                             "cannot be launched by a device: with "
-                             "cudaGraphInstantiateFlagDeviceLaunch a graph has kernels, copies, "
-                             "fills and child graphs only")
+               ? refuse_node(
+                     params, node,
+                     "cannot be launched by a device: with "
+                     "cudaGraphInstantiateFlagDeviceLaunch a graph has kernels, fills, child "
+                     "graphs, and copies without arrays and pageable memory only")
                : cudaSuccess;
 }
 
@@ -271,6 +297,13 @@ static cudaError_t validate(acu_sim_graph *graph, cudaGraphInstantiateParams *pa
     return result;
 }
 
+static bool has_exec(const acu_sim_graph *graph) {
+    const acu_sim_exec *exec = execs;
+    while (exec && exec->graph->source != graph->id)
+        exec = exec->next;
+    return exec != NULL;
+}
+
 static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t handle,
                                unsigned long long allowed, cudaGraphInstantiateParams *params,
                                const void *where) {
@@ -293,6 +326,10 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t handle,
         return SIM_REFUSE(cudaErrorNotSupported,
                           "the graph was moved into a node: instantiate the graph of that node");
     SIM_TRY(validate_conditions(graph, params));
+    if (acu_sim_graph_is_updatable(graph) && has_exec(graph))
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "the graph has kernel nodes that the device can update, and so at most "
+                          "one executable graph at a time: destroy that first");
     if (acu_sim_exec_has_memory_of(graph, NULL))
         return acu_sim_graph_refuse_memory(
             "it has one executable graph at a time: destroy that, or launch it again");
@@ -385,9 +422,11 @@ cudaError_t acu_sim_cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stre
     acu_sim_op *op = NULL;
     SIM_TRY(acu_sim_stream_usable(stream, &s));
     SIM_TRY(acu_sim_capture_allows(s, SIM_REFUSES));
-    if (!acu_sim_exec_of(graphExec))
+    acu_sim_exec *exec = acu_sim_exec_of(graphExec);
+    if (!exec)
         return acu_sim_exec_refuse_handle(graphExec);
     if (!(op = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL)))
         return cudaErrorMemoryAllocation;
+    exec->uploaded = true;
     return acu_sim_stream_submit(s, op, false);
 }

@@ -16,6 +16,9 @@ struct acu_sim_exec {
                                * it has; 0: of none */
     acu_sim_plan *plan;       /* NULL: the graph was changed since the plan was made */
     acu_sim_op *last;         /* the newest launch; NULL: none */
+    bool uploaded;            /* since the last change by the host */
+    bool launched;            /* by the host, since then */
+    bool queued, running;     /* a kernel has launched it, and that launch waits or runs */
     const void *where;        /* where the program instantiated it */
     acu_sim_exec *next, *previous;
 };
@@ -42,6 +45,12 @@ void acu_sim_exec_discard_plan(acu_sim_exec *exec);
 acu_sim_plan *acu_sim_exec_plan(acu_sim_exec *exec);
 /* Gives a reference up, and frees the executable graph with the last one. */
 void acu_sim_exec_release(acu_sim_exec *exec);
+
+/* Returns the executable graph whose copy this is; NULL: none's, or it was destroyed. */
+acu_sim_exec *acu_sim_exec_of_copy(const acu_sim_graph *copy);
+/* Returns an executable graph with a node that kernels change by this handle, and the node; NULL:
+ * there is none. */
+acu_sim_exec *acu_sim_exec_of_device_node(cudaGraphDeviceNode_t handle, acu_sim_node **node);
 
 /* Launches an executable graph into a stream. */
 cudaError_t acu_sim_graph_launch_start(acu_sim_exec *exec, acu_sim_stream *stream);

@@ -7,6 +7,7 @@
  */
 #include "sim/device/device.h"
 #include "sim/graph/conditional.h"
+#include "sim/graph/device_graph.h"
 #include "sim/graph/exec.h"
 #include "sim/graph/graph.h"
 #include "sim/graph/graph_memory.h"
@@ -35,6 +36,7 @@ struct acu_sim_graph_launch {
                                an element is NULL where there is nothing to wait for */
     acu_sim_device *device; /* the stream's; NULL: the launch has not begun to run */
     cudaError_t result;     /* the first error */
+    acu_sim_children children; /* what its kernels have launched */
     /* Used only if the plan has degrees: */
     size_t left;       /* steps to be done */
     unsigned *degrees; /* of each step: how many steps it still waits for */
@@ -57,6 +59,8 @@ static void free_launch(acu_sim_op *op) {
     for (size_t i = 0; launch->marks && i < launch->plan->marks; i++)
         acu_sim_op_release(launch->marks[i]);
     acu_sim_op_release(launch->wakeup);
+    acu_sim_child_drop(&launch->children.at_once);
+    acu_sim_child_drop(&launch->children.behind);
     free(launch->marks);
     free(launch->degrees);
     acu_sim_plan_release(launch->plan);
@@ -98,9 +102,62 @@ static cudaError_t run_conditional(const acu_sim_step *step, acu_sim_graph_launc
     return value < step->body_count ? run_plan(step->bodies[value], launch, cudaSuccess) : result;
 }
 
+/* Runs an executable graph that a kernel launched; the lock is given up meanwhile. */
+static cudaError_t run_child(acu_sim_exec *exec, acu_sim_graph_launch *launch) {
+    acu_sim_plan *plan = acu_sim_exec_plan(exec);
+    if (!plan)
+        return cudaErrorMemoryAllocation;
+    plan->refs++;
+    pthread_mutex_unlock(&acu_sim_lock);
+    const cudaError_t result = run_plan(plan, launch, cudaSuccess);
+    pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_plan_release(plan);
+    return result;
+}
+
+/* Runs the graphs of a list, one after the other; what their kernels launch behind them comes
+ * before the rest of the list. These graphs have no marks, as they have kernels, copies and fills
+ * only. */
+static cudaError_t run_children(acu_sim_child **list, acu_sim_graph_launch *launch) {
+    acu_sim_thread *self = acu_sim_self();
+    const acu_sim_graph *graph = self->graph;
+    acu_sim_child *left = *list;
+    cudaError_t result = cudaSuccess;
+    *list = NULL;
+    const acu_sim_children outer = launch->children;
+    pthread_mutex_lock(&acu_sim_lock);
+    for (acu_sim_exec *exec; !result && (exec = acu_sim_child_take(&left));) {
+        launch->children = (acu_sim_children){.at_once = NULL};
+        self->graph = exec->graph;
+        result = run_child(exec, launch);
+        acu_sim_child_end(exec);
+        acu_sim_child_drop(&launch->children.at_once); /* some, if the graph failed */
+        acu_sim_child **end = &launch->children.behind;
+        while (*end)
+            end = &(*end)->next;
+        *end = left;
+        left = launch->children.behind;
+    }
+    acu_sim_child_drop(&left);
+    pthread_mutex_unlock(&acu_sim_lock);
+    launch->children = outer;
+    self->graph = graph;
+    return result;
+}
+
+/* Runs a step, and what its kernel launches beside the graph. */
 static cudaError_t run_step(const acu_sim_step *step, acu_sim_graph_launch *launch) {
-    return step->op->type == cudaGraphNodeTypeConditional ? run_conditional(step, launch)
-                                                          : step->op->run(step->op);
+    acu_sim_thread *self = acu_sim_self();
+    if (step->op->type == cudaGraphNodeTypeConditional)
+        return run_conditional(step, launch);
+    if (step->op->type != cudaGraphNodeTypeKernel)
+        return step->op->run(step->op);
+    self->children = &launch->children;
+    cudaError_t result = step->op->run(step->op);
+    self->children = NULL;
+    if (!result && launch->children.at_once)
+        result = run_children(&launch->children.at_once, launch);
+    return result;
 }
 
 /* Runs the steps one after the other. After an error only the marks are still done, because other
@@ -320,6 +377,17 @@ static void begin(acu_sim_graph_launch *launch, acu_sim_device *device) {
             make_ready(launch, i);
 }
 
+/* Runs what kernels have launched behind the graph, which has ended. The lock is given up
+ * meanwhile. */
+static void run_tail(acu_sim_graph_launch *launch) {
+    if (launch->result || !launch->children.behind)
+        return;
+    pthread_mutex_unlock(&acu_sim_lock);
+    const cudaError_t result = run_children(&launch->children.behind, launch);
+    pthread_mutex_lock(&acu_sim_lock);
+    fail(launch, result);
+}
+
 static cudaError_t run_launch(acu_sim_op *op) {
     acu_sim_graph_launch *launch = op->with.graph_launch;
     acu_sim_thread *self = acu_sim_self();
@@ -335,14 +403,18 @@ static cudaError_t run_launch(acu_sim_op *op) {
         run_ready_steps(launch);
         if (launch->left)
             wait_for_more(launch, op);
-        else
+        else {
+            run_tail(launch);
             free_launch(op);
+        }
         pthread_mutex_unlock(&acu_sim_lock);
         return cudaSuccess;
     }
     pthread_mutex_unlock(&acu_sim_lock);
     self->graph = launch->exec->graph;
     cudaError_t result = run_plan(launch->plan, launch, op->status);
+    if (!result)
+        result = run_children(&launch->children.behind, launch);
     self->graph = NULL;
     pthread_mutex_lock(&acu_sim_lock);
     free_launch(op);
@@ -444,6 +516,7 @@ cudaError_t acu_sim_graph_launch_start(acu_sim_exec *exec, acu_sim_stream *strea
         return result;
     }
     op->refs++;
+    exec->launched = true;
     result = acu_sim_stream_submit(stream, op, false);
     acu_sim_op_release(exec->last);
     exec->last = result ? NULL : op;

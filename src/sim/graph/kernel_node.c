@@ -5,6 +5,7 @@
 #include "sim/code/module.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
+#include "sim/graph/graph.h"
 #include "sim/graph/node.h"
 #include "sim/graph/update.h"
 #include "sim/stream/execution_context.h"
@@ -265,6 +266,65 @@ static cudaError_t validate_value(const acu_sim_node *node, cudaLaunchAttributeI
     return good ? cudaSuccess : cudaErrorInvalidValue;
 }
 
+/* ---- nodes that kernels change ---- */
+
+/* How many nodes were ever made updatable; where there is none, no graph is looked through. */
+static uintptr_t updatable_nodes;
+
+cudaGraphDeviceNode_t acu_sim_kernel_node_device_handle(const acu_sim_node *node) {
+    const cudaLaunchAttribute *found =
+        node->op->type == cudaGraphNodeTypeKernel
+            ? find_attribute(node->op->with.launch, cudaLaunchAttributeDeviceUpdatableKernelNode)
+            : NULL;
+    return found && found->val.deviceUpdatableKernelNode.deviceUpdatable
+               ? found->val.deviceUpdatableKernelNode.devNode
+               : NULL;
+}
+
+acu_sim_node *acu_sim_graph_find_updatable(const acu_sim_graph *graph,
+                                           cudaGraphDeviceNode_t handle) {
+    acu_sim_node *found = NULL;
+    for (size_t i = 0; updatable_nodes && !found && i < graph->size; i++) {
+        acu_sim_node *node = graph->nodes[i];
+        cudaGraphDeviceNode_t its = node ? acu_sim_kernel_node_device_handle(node) : NULL;
+        if (its && (!handle || its == handle))
+            return node;
+        for (unsigned j = 0; node && !found && j < node->body_count; j++)
+            found = acu_sim_graph_find_updatable(node->bodies[j], handle);
+    }
+    return found;
+}
+
+bool acu_sim_graph_is_updatable(const acu_sim_graph *graph) {
+    return acu_sim_graph_find_updatable(graph, NULL) != NULL;
+}
+
+bool acu_sim_graph_own_updatable(acu_sim_graph *graph) {
+    bool good = true;
+    for (size_t i = 0; updatable_nodes && good && i < graph->size; i++) {
+        acu_sim_node *node = graph->nodes[i];
+        if (node && acu_sim_kernel_node_device_handle(node)) {
+            const acu_sim_kernel_launch *p = node->op->with.launch;
+            good = !set_attributes(node, p->attributes, p->attribute_count);
+        }
+        for (unsigned j = 0; node && good && j < node->body_count; j++)
+            good = acu_sim_graph_own_updatable(node->bodies[j]);
+    }
+    return good;
+}
+
+/* Writes the device's handle of a node to the attribute and, as CUDA does, to the program's, which
+ * is called constant. A node that is updatable already keeps its handle. */
+static void give_handle(const acu_sim_node *node, cudaLaunchAttribute *attribute,
+                        const cudaLaunchAttributeValue *theirs) {
+    cudaGraphDeviceNode_t handle = acu_sim_kernel_node_device_handle(node);
+    cudaLaunchAttributeValue *value = (cudaLaunchAttributeValue *)(uintptr_t)theirs;
+    if (!handle)
+        handle = (cudaGraphDeviceNode_t)(++updatable_nodes << 8u);
+    attribute->val.deviceUpdatableKernelNode.devNode = handle;
+    value->deviceUpdatableKernelNode.devNode = handle;
+}
+
 cudaError_t acu_sim_cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode,
                                                     cudaLaunchAttributeID attr,
                                                     const cudaLaunchAttributeValue *value) {
@@ -272,7 +332,11 @@ cudaError_t acu_sim_cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode,
     if (!node || !value || !is_node_attribute(attr))
         return cudaErrorInvalidValue;
     SIM_TRY(validate_value(node, attr, value));
-    return set_attribute(node, &(cudaLaunchAttribute){.id = attr, .val = *value});
+    cudaLaunchAttribute attribute = {.id = attr, .val = *value};
+    if (attr == cudaLaunchAttributeDeviceUpdatableKernelNode &&
+        value->deviceUpdatableKernelNode.deviceUpdatable)
+        give_handle(node, &attribute, value);
+    return set_attribute(node, &attribute);
 }
 
 cudaError_t acu_sim_cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNode_t hSrc) {
@@ -280,6 +344,10 @@ cudaError_t acu_sim_cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cuda
     const acu_sim_node *from = kernel_node_of(hSrc);
     if (!to || !from)
         return cudaErrorInvalidValue;
+    if (acu_sim_kernel_node_device_handle(to) || acu_sim_kernel_node_device_handle(from))
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "attributes are copied neither to nor from a node that the device can "
+                          "update");
     const acu_sim_kernel_launch *p = from->op->with.launch;
     return set_attributes(to, p->attributes, p->attribute_count);
 }

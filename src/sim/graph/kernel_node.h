@@ -17,4 +17,18 @@ cudaError_t acu_sim_kernel_node_set_captured_priority(acu_sim_node *node, int pr
  * attribute for that and `from` is a kernel, too; else all zero. */
 cudaGraphEdgeData acu_sim_kernel_node_edge(const acu_sim_node *from, const acu_sim_op *to);
 
+/* ---- nodes that kernels change: cudaLaunchAttributeDeviceUpdatableKernelNode ---- */
+
+/* Returns the handle by which kernels change the node; NULL if they cannot. */
+cudaGraphDeviceNode_t acu_sim_kernel_node_device_handle(const acu_sim_node *node);
+/* Returns whether kernels can change a node of the graph, or of graphs in its nodes. */
+bool acu_sim_graph_is_updatable(const acu_sim_graph *graph);
+/* Returns the node, of the graph or of graphs in its nodes, that kernels change by this handle;
+ * by any for NULL. */
+acu_sim_node *acu_sim_graph_find_updatable(const acu_sim_graph *graph,
+                                           cudaGraphDeviceNode_t handle);
+/* Gives the updatable nodes operations of their own, so that changing them changes no other graph.
+ * False without memory. */
+bool acu_sim_graph_own_updatable(acu_sim_graph *graph);
+
 #endif

@@ -557,6 +557,9 @@ cudaError_t acu_sim_cudaGraphDestroyNode(cudaGraphNode_t node) {
                           "a stream is being captured into the graph: end the capture first");
     if (acu_sim_graph_has_memory(n->graph))
         return acu_sim_graph_refuse_memory("none of its nodes can be destroyed");
+    if (acu_sim_kernel_node_device_handle(n))
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "a node that the device can update stays in its graph");
     if (n->op->type == cudaGraphNodeTypeConditional)
         acu_sim_condition_of(acu_sim_graph_root(n->graph), n->op->with.condition.handle)->used =
             false;

@@ -17,6 +17,7 @@
 #include "sim/graph/exec.h"
 #include "sim/graph/graph.h"
 #include "sim/graph/graph_memory.h"
+#include "sim/graph/kernel_node.h"
 #include "sim/graph/node.h"
 #include "sim/graph/user_object.h"
 #include "sim/graph/value_node.h"
@@ -476,6 +477,11 @@ cudaError_t acu_sim_cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t 
         resultInfo->result = cudaGraphExecUpdateSuccess;
         return acu_sim_graph_refuse_memory("it has one executable graph at a time, and another has "
                                            "its memory: destroy that one first");
+    }
+    if (acu_sim_graph_is_updatable(exec->graph) || acu_sim_graph_is_updatable(graph)) {
+        resultInfo->result = cudaGraphExecUpdateErrorNotSupported;
+        return SIM_REFUSE(cudaErrorGraphExecUpdateFailure,
+                          "one of the graphs has nodes that the device can update");
     }
     if (!validate(exec->graph, graph, acu_sim_behaviour_update_pairs_by_edges(), resultInfo))
         return refuse_update(resultInfo);

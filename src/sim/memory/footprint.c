@@ -107,6 +107,20 @@ static void set_diagonals(const double x[PARTS], const double y[PARTS], double s
     }
 }
 
+/* Returns the part of a way that the longest one of four is: of x, the sum, y, and the difference,
+ * of which the first one is taken where several are as long. The difference leads from the shorter
+ * derivative to the longer one. */
+static double part_of(const double lengths[4], double longest, const double parts[4]) {
+    const bool is_turned = lengths[1] > lengths[0];
+    if (longest == lengths[0])
+        return signed_as(cut(size_of(parts[0])), parts[0]);
+    if (longest == lengths[2])
+        return signed_as(scale(fabs(parts[2]), 11, 16, 4), parts[2]);
+    if (longest == lengths[1])
+        return signed_as(cut(size_of(parts[1])), parts[1]);
+    return signed_as(scale(fabs(parts[3]), 11, 16, 4), is_turned ? -parts[3] : parts[3]);
+}
+
 /* Returns the length, and the longest way. */
 static double longest_of(const double x[PARTS], const double y[PARTS], double way[PARTS]) {
     double sum[PARTS], difference[PARTS];
@@ -114,14 +128,8 @@ static double longest_of(const double x[PARTS], const double y[PARTS], double wa
     const double lengths[4] = {length_of(x), length_of(y), diagonal_of(sum),
                                diagonal_of(difference)};
     const double longest = larger(larger(lengths[0], lengths[1]), larger(lengths[2], lengths[3]));
-    const bool is_x = longest == lengths[0], is_y = longest == lengths[1];
-    const double *diagonal = longest == lengths[2] ? sum : difference;
-    for (int i = 0; i < PARTS; i++) {
-        if (is_x || is_y)
-            way[i] = signed_as(cut(size_of(is_x ? x[i] : y[i])), is_x ? x[i] : y[i]);
-        else
-            way[i] = signed_as(scale(fabs(diagonal[i]), 11, 16, 4), diagonal[i]);
-    }
+    for (int i = 0; i < PARTS; i++)
+        way[i] = part_of(lengths, longest, (double[4]){x[i], y[i], sum[i], difference[i]});
     return longest;
 }
 
@@ -218,14 +226,16 @@ static acu_sim_footprint make(double length, double area, unsigned most) {
 }
 
 /* Sets the direction. Only 3 bits of its parts behind the highest one of the larger one count, and
- * the middle of what has the same ones is taken. */
+ * the middle of what has the same ones is taken; less than a quarter of the last bit is 0. */
 static void set_way(acu_sim_footprint *f, const double way[PARTS]) {
     int exponent;
     double middle[2] = {0};
     (void)frexp(larger(fabs(way[0]), fabs(way[1])), &exponent);
-    for (int i = 0; i < 2; i++)
-        if (way[i] != 0)
-            middle[i] = cut_at(ldexp(fabs(way[i]), 4 - exponent), 1) + 0.5;
+    for (int i = 0; i < 2; i++) {
+        const double part = ldexp(fabs(way[i]), 4 - exponent);
+        if (part >= 0.25)
+            middle[i] = cut_at(part, 1) + 0.5;
+    }
     const double length = root(middle[0] * middle[0] + middle[1] * middle[1]);
     for (int i = 0; i < 2; i++)
         f->way[i] = (int)signed_as(cut_at(middle[i] / length * ACU_SIM_WAY + 0.5, 1), way[i]);

@@ -532,18 +532,20 @@ typedef struct row {
     const acu_sim_image *image;
     const acu_sim_place *place;
     unsigned level;
-    share of;   /* the level's */
-    int way[2]; /* one texel along, in parts of a texel */
+    share of;       /* the level's */
+    const int *way; /* one texel along, in parts of a texel */
+    int stretch;    /* how long that texel is, in parts of one */
 } row;
 
-/* Adds the samples on both sides of the middle, `half` times half a texel away, of which each has a
- * part of the weight of both. */
+/* Adds the samples on both sides of the middle, `half` 1/128 of a texel away, each with a part of
+ * its weight. */
 static void add_pair(const row *r, const int half[2], share of, double part, double sums[4]) {
     for (int side = -1; side <= 1; side += 2) {
         corners c;
         acu_sim_place place = *r->place;
         for (int i = 0; i < 2; i++)
-            place.beside[i] = half[i] * side;
+            place.beside[i] =
+                2 * side * (int)floor_of((double)(half[i] * r->stretch) / ACU_SIM_WAY);
         read_corners(r->t, r->image, &place, r->level, true, of, &c);
         add_corners(r->image, &c, part, sums);
     }
@@ -551,32 +553,33 @@ static void add_pair(const row *r, const int half[2], share of, double part, dou
 
 /* Adds one pair, which is the nearer to the middle the less length and width differ. */
 static void add_near_pair(const row *r, int longer, double sums[4]) {
-    const int away = ONE - (int)(ONE / acu_sim_footprint_power(longer) + 0.5);
+    const int away = longer > 0 ? ONE - (int)(ONE / acu_sim_footprint_power(longer) + 0.5) : 0;
     int half[2];
     for (int i = 0; i < 2; i++)
-        half[i] = 2 * (int)floor_of((double)(away * r->way[i]) / (2 * ACU_SIM_WAY) + 0.5);
+        half[i] = (int)floor_of((double)(away * r->way[i]) / (2 * ACU_SIM_WAY) + 0.5);
     add_pair(r, half, r->of, 0.5, sums);
 }
 
 /* Adds pairs as far apart as a texel is long, of the same weight, but the last one has the rest. */
 static void add_pairs(const row *r, int longer, double sums[4]) {
-    const int all = longer < 2 * ONE ? ONE : 2 * ONE;
-    const int each = (int)(ONE / acu_sim_footprint_power(longer % ONE) + 0.5) >>
-                     (longer >= 3 * ONE) >> (longer >= 4 * ONE);
+    const int all = longer < 2 * ONE ? ONE : 2 * ONE, halvings = longer / ONE - 2,
+              each = (int)(ONE / acu_sim_footprint_power(longer % ONE) + 0.5) >>
+                     (halvings > 0 ? halvings : 0),
+              level = r->of.is_second ? r->of.weight : ONE - r->of.weight;
+    int left = level * all / ONE;
     for (int i = 0, rest = all; rest > 0; i++, rest -= each) {
-        const int weight = rest < each ? rest : each, half = 2 * i + 1;
-        const bool is_part = weight < ONE && !r->of.weight;
-        add_pair(r, (int[2]){half * 2 * r->way[0], half * 2 * r->way[1]},
-                 is_part ? (share){weight, true} : r->of, (is_part ? ONE : weight) / (2.0 * all),
-                 sums);
+        const int weight = rest > each ? product(each, level) : left, half = 2 * i + 1;
+        left -= weight;
+        if (weight != 0) /* a share of 0 is all */
+            add_pair(r, (int[2]){half * r->way[0], half * r->way[1]},
+                     weight == ONE ? (share){0, false} : (share){weight, true}, ONE / (2.0 * all),
+                     sums);
     }
 }
 
 /* Adds what a level is sampled along a footprint. */
 static void add_along(const row *r, int longer, double sums[4]) {
-    if (longer <= 0)
-        add_pair(r, (int[2]){0, 0}, r->of, 0.5, sums);
-    else if (longer < ONE)
+    if (longer < ONE)
         add_near_pair(r, longer, sums);
     else
         add_pairs(r, longer, sums);
@@ -587,15 +590,15 @@ static void add_along(const row *r, int longer, double sums[4]) {
 static acu_sim_texel sample_along(const acu_sim_texture *t, const acu_sim_image *image,
                                   const acu_sim_place *place, const acu_sim_footprint *f) {
     const long long parts = level_of(t, image, f->level, true);
-    const int weight = (int)(parts % ONE);
-    const double stretch = (double)(int)(acu_sim_footprint_power(weight) * ACU_SIM_WAY + 0.5);
+    const int weight = (int)(parts % ONE),
+              stretch = ((int)(ONE * acu_sim_footprint_power(weight)) + 1) / (ONE / ACU_SIM_WAY);
     double sums[4] = {0};
-    row r = {t, image, place, (unsigned)(parts / ONE), {weight, false}, {0, 0}};
-    for (int i = 0; i < 2; i++)
-        r.way[i] = (int)floor_of(f->way[i] * stretch / ACU_SIM_WAY);
+    row r = {t, image, place, (unsigned)(parts / ONE), {weight, false}, f->way, stretch};
     add_along(&r, f->longer, sums);
     if (weight) {
-        r = (row){t, image, place, r.level + 1, {weight, true}, {f->way[0], f->way[1]}};
+        r.level++;
+        r.of.is_second = true;
+        r.stretch = ACU_SIM_WAY;
         add_along(&r, f->longer + weight - ONE, sums);
     }
     return mix(image, sums);

@@ -180,7 +180,7 @@ static cudaError_t validate_compressed_reading(const struct cudaTextureDesc *t,
                ? cudaSuccess
                : SIM_REFUSE(cudaErrorNotSupported,
                             "the simulator reads compressed texels as fractions, but those of BC6H "
-                            "as elements, and as sRGB where, and only where, the format says so");
+                            "as elements, and as sRGB where the format says so, or BC1");
 }
 
 /* Integers cannot be interpolated, and only those of 8 and 16 bits are read as fractions. */
