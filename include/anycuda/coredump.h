@@ -32,14 +32,14 @@ typedef enum acu_coredump_switch {
 
 /** Asks whether something is on. */
 ACU_CHECKED acu_result acu_coredump_get_switch(acu_device device, acu_coredump_switch which,
-                                               bool *on);
+                                               bool *enabled);
 
 /**
  * Switches something on or off. Errors: 1 where there is no such switch; CUDA's own where it cannot
  * be set any more, or for ACU_COREDUMP_ON_REQUEST of one device.
  */
 ACU_CHECKED acu_result acu_coredump_set_switch(acu_device device, acu_coredump_switch which,
-                                               bool on);
+                                               bool enabled);
 
 /** Files, with CUDA's numbers (CUcoredumpSettings). */
 typedef enum acu_coredump_file {

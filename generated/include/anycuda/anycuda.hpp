@@ -2458,7 +2458,7 @@ result<acu_conditional> conditional_create(graph_ref graph, unsigned default_val
 result<bool> coredump_get_switch(acu_device device, acu_coredump_switch which);
 
 /** Switches something on or off. */
-result<> coredump_set_switch(acu_device device, acu_coredump_switch which, bool on = nullptr);
+result<> coredump_set_switch(acu_device device, acu_coredump_switch which, bool enabled);
 
 /** Asks for the path of a file. */
 result<> coredump_get_path(acu_device device, acu_coredump_file which, char (&path)[1024]);

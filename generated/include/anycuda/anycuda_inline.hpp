@@ -3126,13 +3126,13 @@ inline result<acu_conditional> conditional_create(graph_ref graph, unsigned defa
 }
 
 inline result<bool> coredump_get_switch(acu_device device, acu_coredump_switch which) {
-    bool on = {};
-    const acu_result code_ = acu_coredump_get_switch(device, which, &on);
-    return {code_, on};
+    bool enabled = {};
+    const acu_result code_ = acu_coredump_get_switch(device, which, &enabled);
+    return {code_, enabled};
 }
 
-inline result<> coredump_set_switch(acu_device device, acu_coredump_switch which, bool on) {
-    return acu_coredump_set_switch(device, which, on);
+inline result<> coredump_set_switch(acu_device device, acu_coredump_switch which, bool enabled) {
+    return acu_coredump_set_switch(device, which, enabled);
 }
 
 inline result<> coredump_get_path(acu_device device, acu_coredump_file which, char (&path)[1024]) {

@@ -52,23 +52,23 @@ static int set(const char *call, acu_device device, int setting, void *value, si
                                           : acu_device_outcome(call, device, code);
 }
 
-acu_result acu_coredump_get_switch(acu_device device, acu_coredump_switch which, bool *on) {
+acu_result acu_coredump_get_switch(acu_device device, acu_coredump_switch which, bool *enabled) {
     bool found = false;
-    ACU_NEED_POINTER(on);
-    *on = false;
+    ACU_NEED_POINTER(enabled);
+    *enabled = false;
     ACU_REQUIRE((int)which >= ACU_COREDUMP_ON_EXCEPTION && (int)which <= ACU_COREDUMP_ON_REQUEST,
                 cudaErrorInvalidValue, "'which' is %d, which is no acu_coredump_switch",
                 (int)which);
     ACU_TRY(get(__func__, device, (int)which, &found, sizeof found));
-    *on = found;
+    *enabled = found;
     return 0;
 }
 
-acu_result acu_coredump_set_switch(acu_device device, acu_coredump_switch which, bool on) {
+acu_result acu_coredump_set_switch(acu_device device, acu_coredump_switch which, bool enabled) {
     ACU_REQUIRE((int)which >= ACU_COREDUMP_ON_EXCEPTION && (int)which <= ACU_COREDUMP_ON_REQUEST,
                 cudaErrorInvalidValue, "'which' is %d, which is no acu_coredump_switch",
                 (int)which);
-    return set(__func__, device, (int)which, &on, sizeof on);
+    return set(__func__, device, (int)which, &enabled, sizeof enabled);
 }
 
 acu_result acu_coredump_get_path(acu_device device, acu_coredump_file which,
