@@ -103,6 +103,18 @@ SAME(ACU_VALUE_LACKS_BITS, CU_STREAM_WAIT_VALUE_NOR);
 
 /* acu_value_action */
 
+/* acu_stream_info */
+HAS(acu_stream_info, window);
+HAS(acu_stream_info, sync_policy);
+HAS(acu_stream_info, priority);
+HAS(acu_stream_info, memory_domain);
+HAS(acu_stream_info, memory_domains);
+HAS(acu_stream_info, nvlink_centric);
+
+/* acu_host_wait */
+SAME(ACU_HOST_BLOCK, cudaHostTaskBlocking);
+SAME(ACU_HOST_SPIN, cudaHostTaskSpinWait);
+
 /* acu_part_flag */
 SAME(ACU_PART_BACKFILL, cudaDevSmResourceGroupBackfill);
 SAME(ACU_PART_IN_DOMAIN, cudaDevSmResourceGroupLocalityDomainId);
@@ -263,6 +275,25 @@ HAS(acu_grid, programmatic_event);
 HAS(acu_grid, begun_event);
 HAS(acu_grid, memory_domain);
 HAS(acu_grid, window);
+
+/* acu_grid_more */
+HAS(acu_grid_more, memory_domains);
+HAS(acu_grid_more, carveout);
+HAS(acu_grid_more, nvlink_centric);
+HAS(acu_grid_more, clusters);
+HAS(acu_grid_more, shared_memory);
+
+/* acu_portability */
+SAME(ACU_PORTABILITY_DEFAULT, cudaSharedMemoryModeDefault);
+SAME(ACU_PORTABILITY_REQUIRED, cudaSharedMemoryModeRequirePortable);
+SAME(ACU_PORTABILITY_NOT_NEEDED, cudaSharedMemoryModeAllowNonPortable);
+SAME(ACU_PORTABILITY_OVERSIZED, cudaSharedMemoryModeAllowOversizedSharedMemory);
+SAME(ACU_PORTABILITY_PREFER_OVERSIZED, cudaSharedMemoryModePreferOversizedSharedMemory);
+
+/* acu_portability */
+SAME(ACU_PORTABILITY_DEFAULT, cudaLaunchPortableClusterModeDefault);
+SAME(ACU_PORTABILITY_REQUIRED, cudaLaunchPortableClusterModeRequirePortable);
+SAME(ACU_PORTABILITY_NOT_NEEDED, cudaLaunchPortableClusterModeAllowNonPortable);
 
 /* acu_loading_mode */
 SAME(ACU_LOADING_EAGER, CU_MODULE_EAGER_LOADING);

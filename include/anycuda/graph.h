@@ -190,6 +190,14 @@ ACU_CHECKED acu_result acu_graph_add_fill(acu_graph *graph, const acu_node *afte
 ACU_CHECKED acu_result acu_graph_add_host(acu_graph *graph, const acu_node *after,
                                           size_t after_count, acu_closure closure, acu_node *node);
 
+/**
+ * Adds a call as acu_graph_add_host() does, for which a launch waits in that way; ACU_HOST_SPIN
+ * needs CUDA 13.2.
+ */
+ACU_CHECKED acu_result acu_graph_add_host_with(acu_graph *graph, const acu_node *after,
+                                               size_t after_count, acu_closure closure,
+                                               acu_host_wait wait, acu_node *node);
+
 /** Adds a copy of another graph as one node. */
 ACU_CHECKED acu_result acu_graph_add_child(acu_graph *graph, const acu_node *after,
                                            size_t after_count, acu_graph *child, acu_node *node);

@@ -140,6 +140,26 @@ static inline acu_arg acu_inout_block(struct acu_block *block) {
 
 /* ---- grids ---- */
 
+/** With which limits a launch may be made, with CUDA's numbers. */
+typedef enum acu_portability {
+    ACU_PORTABILITY_DEFAULT = 0,    /* the kernel's attributes say it */
+    ACU_PORTABILITY_REQUIRED = 1,   /* only what every device of the kind can do */
+    ACU_PORTABILITY_NOT_NEEDED = 2, /* all that this device can do */
+    /* of shared memory, with hardly any L1 cache left: */
+    ACU_PORTABILITY_OVERSIZED = 3,       /* more than that, where it is needed */
+    ACU_PORTABILITY_PREFER_OVERSIZED = 4 /* more than that */
+} acu_portability;
+
+/** What few launches need; what is zero is CUDA's default. */
+typedef struct acu_grid_more {
+    const acu_memory_domains *memory_domains; /* NULL: the stream's; since CUDA 12.0 */
+    int carveout;        /* percent of the L1 cache that become shared memory, -1 for none of it;
+                            since CUDA 12.5 */
+    bool nvlink_centric; /* spread the blocks so that the NVLinks are used best; since CUDA 13.0 */
+    acu_portability clusters;      /* of their size; since CUDA 13.2 */
+    acu_portability shared_memory; /* of its size; since CUDA 13.2 */
+} acu_grid_more;
+
 /** How a kernel is launched; what is zero is CUDA's default, except for blocks and threads. */
 typedef struct acu_grid {
     acu_size3 blocks;    /* at least one */
@@ -164,6 +184,8 @@ typedef struct acu_grid {
     unsigned memory_domain;          /* 1: the remote domain; since CUDA 12.0 */
     const acu_access_window *window; /* memory that L2 treats in its own way */
 
+    const acu_grid_more *more; /* what few launches need; or NULL */
+
     /* Other attributes of CUDA, which are added last. */
     const struct cudaLaunchAttribute_st *raw;
     unsigned raw_count;
@@ -174,8 +196,8 @@ typedef struct acu_grid {
  * the launch fails.
  */
 static inline acu_grid acu_grid_1d(size_t n, size_t threads) {
-    acu_grid grid = {{0, 0, 0}, {0, 0, 0}, 0,     0,        false, {0, 0, 0}, {0, 0, 0}, 0,
-                     false,     ACU_NULL,  false, ACU_NULL, 0,     ACU_NULL,  ACU_NULL,  0};
+    acu_grid grid = {{0, 0, 0}, {0, 0, 0}, 0,        0, false,    {0, 0, 0}, {0, 0, 0}, 0, false,
+                     ACU_NULL,  false,     ACU_NULL, 0, ACU_NULL, ACU_NULL,  ACU_NULL,  0};
     grid.blocks.x = threads ? n / threads + (n % threads != 0) : 0;
     grid.threads.x = threads;
     return grid;

@@ -144,9 +144,58 @@ typedef struct acu_access_window {
     unsigned hit, miss; /* 0 normal, 1 streaming, 2 persisting; `miss` cannot be 2 */
 } acu_access_window;
 
-/** Sets the stream's access window; NULL removes it. */
+/**
+ * Sets the stream's access window; NULL removes it.
+ *
+ * `hit` 2 works with memory that acu_device_set_limit() set aside (ACU_LIMIT_PERSISTING_L2_SIZE),
+ * and acu_device_reset_persisting_l2() ends what persists. Errors: CUDA's 1 where the window is
+ * larger than the device allows, or `hit_ratio` or `miss` is wrong.
+ */
 ACU_CHECKED acu_result acu_stream_set_access_window(acu_stream *stream,
                                                     const acu_access_window *window);
+
+/**
+ * Which of the device's memory synchronisation domains stand for CUDA's two. A fence of a kernel
+ * waits for the writes of its own domain only.
+ */
+typedef struct acu_memory_domains {
+    unsigned char local; /* for launches in domain 0, the usual one */
+    unsigned char
+        remote; /* for launches in domain 1, as of libraries that write to other devices */
+} acu_memory_domains;
+
+/** What is set on a stream. What the runtime does not have yet is 0. */
+typedef struct acu_stream_info {
+    acu_access_window window;
+    acu_sync_policy sync_policy;
+    int priority;
+    unsigned memory_domain;            /* since CUDA 12.0 */
+    acu_memory_domains memory_domains; /* since CUDA 12.0 */
+    bool nvlink_centric;               /* since CUDA 13.0 */
+} acu_stream_info;
+
+/** Asks for all that is set on the stream. */
+ACU_CHECKED acu_result acu_stream_get_info(acu_stream *stream, acu_stream_info *info);
+
+/** Sets the priority of later work; CUDA keeps it within the device's range. Since CUDA 12.0. */
+ACU_CHECKED acu_result acu_stream_set_priority(acu_stream *stream, int priority);
+
+/** Sets the memory synchronisation domain of later launches: 0, or 1 for remote. Since CUDA 12.0.
+ */
+ACU_CHECKED acu_result acu_stream_set_memory_domain(acu_stream *stream, unsigned domain);
+
+/**
+ * Sets which domains of the device stand for the two; since CUDA 12.0. Errors: CUDA's 1 where the
+ * device has fewer domains (its attribute cudaDevAttrMemSyncDomainCount).
+ */
+ACU_CHECKED acu_result acu_stream_set_memory_domains(acu_stream *stream,
+                                                     acu_memory_domains domains);
+
+/**
+ * Sets whether the blocks of later launches are spread so that the NVLinks are used best; since
+ * CUDA 13.0. Errors: CUDA's own where the driver does not do it for streams.
+ */
+ACU_CHECKED acu_result acu_stream_set_nvlink_centric(acu_stream *stream, bool centric);
 
 /** Copies all attributes of a stream to another one of the same device. */
 ACU_CHECKED acu_result acu_stream_copy_attributes(acu_stream *to, acu_stream *from);
@@ -217,6 +266,22 @@ typedef struct acu_closure {
  * not begin.
  */
 ACU_CHECKED acu_result acu_stream_call(acu_stream *stream, acu_closure closure);
+
+/** How a stream waits for a function of the host, with CUDA's numbers (cudaHostTaskSyncMode). */
+typedef enum acu_host_wait {
+    ACU_HOST_BLOCK = 0, /* until a thread that sleeps has called it */
+    ACU_HOST_SPIN = 1   /* a thread spins, and calls it sooner; since CUDA 13.2 */
+} acu_host_wait;
+
+/**
+ * Calls a closure as acu_stream_call() does, in that way.
+ *
+ * With ACU_HOST_SPIN, `call` does not run where the device has failed, and `destroy` as where CUDA
+ * calls nothing any more. Errors: those of acu_stream_call(), and 801 with a runtime, or 36 with a
+ * driver, that is older than CUDA 13.2.
+ */
+ACU_CHECKED acu_result acu_stream_call_with(acu_stream *stream, acu_closure closure,
+                                            acu_host_wait wait);
 
 /**
  * Calls a function on a thread of CUDA when the stream gets there; the data stays the caller's.

@@ -37,7 +37,16 @@ static acu_result streams_and_events(void) {
     if (runtime_version() >= 12000)
         ACU_TRY(acu_stream_get_id(a, &id));
     ACU_TRY(acu_stream_is_capturing(a, &capturing));
+    acu_stream_info info;
     ACU_TRY(acu_stream_set_sync_policy(a, ACU_SYNC_SPIN));
+    ACU_TRY(acu_stream_set_access_window(a, NULL));
+    ACU_TRY(acu_stream_get_info(a, &info));
+    if (is_known_since(12000)) {
+        ACU_TRY(acu_stream_set_priority(a, 0));
+        ACU_TRY(acu_stream_set_memory_domain(a, 1));
+        ACU_TRY(acu_stream_set_memory_domains(a, info.memory_domains));
+    }
+    ACU_TRY(acu_stream_copy_attributes(a, a));
     ACU_TRY(acu_stream_synchronize(own));
     return acu_stream_synchronize(b);
 }
@@ -71,6 +80,15 @@ static acu_result closures(void) {
     ACU_AUTO(acu_stream) *a = NULL;
     ACU_TRY(acu_stream_create(0, NULL, &a));
     acu_result result = call_and_wait(a, &destroyed);
+    assert_int_equal(destroyed, 1);
+    if (result || !is_known_since(13020))
+        return result;
+    destroyed = 0;
+    result = acu_stream_call_with(a, (acu_closure){never, &destroyed, once}, ACU_HOST_SPIN);
+    if (!result)
+        result = acu_stream_synchronize(a);
+    while (__atomic_load_n(&destroyed, __ATOMIC_SEQ_CST) == 0)
+        sched_yield();
     assert_int_equal(destroyed, 1);
     return result;
 }
@@ -626,6 +644,7 @@ static acu_result graphs_for_kernels(void) {
         acu_graph_add_fill(inner, NULL, 0, &(acu_fill){x, ACU_F32, &one, .width = ACU_REST}, NULL));
     ACU_TRY(acu_graph_instantiate(inner, &(acu_exec_options){.flags = ACU_EXEC_DEVICE_LAUNCH},
                                   &launched));
+    ACU_TRY(acu_exec_upload(launched, a));
     ACU_TRY(acu_graph_keep_exec(graph, launched));
     const acu_arg args[] = {acu_inout(x), acu_arg_of(2.0f), acu_arg_of(1)};
     ACU_TRY(acu_graph_add_kernel(graph, NULL, 0, kernel, &grid, args, 3, &node));

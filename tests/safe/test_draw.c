@@ -246,10 +246,33 @@ static void draws_memory_and_bodies(void **state) {
     OK(acu_node_set_name(node, "again"));
     picture = picture_of(loops);
     has(picture, "n0 [kind=\"conditional\"");
-    has(picture, "graph [within=\"n0\" label=\"n0: body 0\"");
+    has(picture, "title=\"conditional\" detail=\"while\"");
+    has(picture, "graph [within=\"n0\" label=\"n0: while not 0\"");
     has(picture, "p1n0 [kind=\"empty\" title=\"again\"");
     free(picture);
     OK(acu_graph_release(loops));
+}
+
+/* Bodies are drawn in the order of their numbers. */
+static void draws_conditions(void **state) {
+    (void)state;
+    if (runtime_version() < 12080 || driver_version() < 12080)
+        return;
+    acu_graph *bodies[3];
+    acu_conditional conditional;
+    OK(acu_conditional_create(graph, 1, ACU_CONDITIONAL_ASSIGN_DEFAULT, &conditional));
+    OK(acu_graph_add_conditional(graph, NULL, 0, conditional, ACU_CONDITIONAL_IF, bodies, 2, NULL));
+    OK(acu_conditional_create(graph, 1, ACU_CONDITIONAL_ASSIGN_DEFAULT, &conditional));
+    OK(acu_graph_add_conditional(graph, NULL, 0, conditional, ACU_CONDITIONAL_SWITCH, bodies, 3,
+                                 NULL));
+    char *picture = picture_of(graph);
+    has(picture, "detail=\"if\"");
+    has(picture, "cluster_p1 {\n    graph [within=\"n0\" label=\"n0: if not 0\"");
+    has(picture, "cluster_p2 {\n    graph [within=\"n0\" label=\"n0: else\"");
+    has(picture, "detail=\"switch\"");
+    has(picture, "cluster_p3 {\n    graph [within=\"n1\" label=\"n1: case 0\"");
+    has(picture, "cluster_p5 {\n    graph [within=\"n1\" label=\"n1: case 2\"");
+    free(picture);
 }
 
 static void draws_edge_data(void **state) {
@@ -441,6 +464,7 @@ int main(void) {
         DRAW_TEST(draws_grids),
         DRAW_TEST(draws_what_it_does_not_keep),
         DRAW_TEST(draws_memory_and_bodies),
+        DRAW_TEST(draws_conditions),
         DRAW_TEST(draws_edge_data),
         DRAW_TEST(says_why_it_cannot_draw),
         DRAW_TEST(profiles_one_after_the_other),

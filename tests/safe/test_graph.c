@@ -239,6 +239,54 @@ static void nothing(void *data) {
     (void)data;
 }
 
+static void count(void *data) {
+    __atomic_add_fetch((int *)data, 1, __ATOMIC_SEQ_CST);
+}
+
+/* A node, and a captured call, for which a launch waits by spinning. */
+static void spinning_host_functions(void **state) {
+    (void)state;
+    int called = 0;
+    acu_graph *graph = NULL;
+    acu_exec *exec = NULL;
+    acu_stream *stream = stream_on(0);
+    acu_node node;
+    destroyed = 0;
+    OK(acu_graph_create(&graph));
+    OK(acu_graph_add_host_with(graph, NULL, 0, (acu_closure){count, &called, NULL}, ACU_HOST_BLOCK,
+                               &node));
+    FAILS(acu_graph_add_host_with(graph, NULL, 0, (acu_closure){count, &called, destroy},
+                                  (acu_host_wait)5, NULL),
+          ACU_ERROR_ARGUMENT, "no way 5 to wait");
+    assert_int_equal(destroyed, 1);
+    if (!is_since(13020)) {
+        acu_result result = acu_graph_add_host_with(
+            graph, &node, 1, (acu_closure){count, &called, destroy}, ACU_HOST_SPIN, NULL);
+        assert_true(result == 801 || result == 36 || result == 1);
+        assert_int_equal(destroyed, 2);
+    } else {
+        struct cudaGraphNodeParams params;
+        acu_node spinning;
+        OK(acu_graph_add_host_with(graph, &node, 1, (acu_closure){count, &called, NULL},
+                                   ACU_HOST_SPIN, &spinning));
+        OK(acu_node_get_params(spinning, &params));
+        assert_int_equal(params.host.syncMode, ACU_HOST_SPIN);
+        OK(acu_stream_begin_capture(
+            stream, &(acu_capture_options){.into = graph, .after = &node, .after_count = 1}));
+        OK(acu_stream_call_with(stream, (acu_closure){count, &called, destroy}, ACU_HOST_SPIN));
+        OK(acu_stream_end_capture(stream, &graph));
+        OK(acu_graph_release(graph));
+        OK(acu_graph_instantiate(graph, NULL, &exec));
+        OK(acu_exec_launch(exec, stream));
+        OK(acu_stream_synchronize(stream));
+        assert_int_equal(called, 3);
+        OK(acu_exec_release(exec));
+    }
+    OK(acu_graph_release(graph));
+    assert_int_equal(destroyed, 2);
+    OK(acu_stream_release(stream));
+}
+
 static void data_is_destroyed_when_nothing_needs_it(void **state) {
     (void)state;
     acu_graph *graph = NULL, *clone = NULL, *parent = NULL;
@@ -258,6 +306,9 @@ static void data_is_destroyed_when_nothing_needs_it(void **state) {
     OK(acu_graph_release(parent));
     assert_int_equal(destroyed, 2);
     FAILS(acu_graph_keep_data(NULL, (acu_closure){NULL, NULL, destroy}), ACU_ERROR_ARGUMENT, "");
+    FAILS(acu_graph_add_host_with(NULL, NULL, 0, (acu_closure){nothing, NULL, NULL}, ACU_HOST_SPIN,
+                                  NULL),
+          ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_graph_add_host(NULL, NULL, 0, (acu_closure){nothing, NULL, destroy}, NULL),
           ACU_ERROR_ARGUMENT, "the graph is NULL");
     FAILS(acu_graph_add_host(NULL, NULL, 0, (acu_closure){NULL, NULL, destroy}, NULL),
@@ -379,6 +430,7 @@ int main(void) {
         KERNEL_TEST(stale_nodes_meet_an_error),
         KERNEL_TEST(many_nodes_keep_their_ids),
         KERNEL_TEST(clones_have_their_own_nodes),
+        KERNEL_TEST(spinning_host_functions),
         KERNEL_TEST(data_is_destroyed_when_nothing_needs_it),
         KERNEL_TEST(a_buffer_is_kept_once),
         KERNEL_TEST(a_child_is_a_part),

@@ -456,6 +456,63 @@ static void dependent_launches_priorities_and_domains(void **state) {
     OK(acu_stream_release(stream));
 }
 
+/* The captured node has what the grid asked for. */
+static void expect_attribute(acu_node node, cudaLaunchAttribute *attribute) {
+    memset(&attribute->val, 0xee, sizeof attribute->val);
+    OK(acu_node_get_attribute(node, attribute));
+}
+
+static void what_few_launches_need(void **state) {
+    (void)state;
+    const acu_memory_domains domains = {1, 0};
+    acu_grid_more more = {.carveout = 25};
+    acu_node node;
+    acu_graph *graph = NULL;
+    acu_stream *stream = stream_on(0);
+    acu_kernel *kernel = kernel_on(0, "nothing");
+    acu_grid g = grid_of(1, 1);
+    g.more = &more;
+    for (int carveout = -1; carveout <= 25; carveout += 26) {
+        more.carveout = carveout;
+        if (kernel_version() < 12050) {
+            FAILS(acu_launch(stream, kernel, g), 801, "12.5");
+            continue;
+        }
+        cudaLaunchAttribute read = {.id = cudaLaunchAttributePreferredSharedMemoryCarveout};
+        OK(acu_stream_begin_capture(stream, NULL));
+        OK(acu_launch(stream, kernel, g));
+        OK(acu_stream_get_captured_node(stream, &node));
+        if (runtime_version() >= 12050) {
+            expect_attribute(node, &read);
+            assert_int_equal(read.val.sharedMemCarveout, carveout > 0 ? carveout : 0);
+        }
+        OK(acu_stream_end_capture(stream, &graph));
+        OK(acu_graph_release(graph));
+    }
+    more.carveout = 101;
+    FAILS(acu_launch(stream, kernel, g), ACU_ERROR_ARGUMENT, "'carveout' is 101");
+    more = (acu_grid_more){.memory_domains = &domains};
+    if (kernel_version() >= 12000)
+        OK(acu_launch(stream, kernel, g));
+    else
+        FAILS(acu_launch(stream, kernel, g), 801, "12.0");
+    more = (acu_grid_more){.nvlink_centric = true};
+    if (kernel_version() >= 13000)
+        OK(acu_launch(stream, kernel, g));
+    else
+        FAILS(acu_launch(stream, kernel, g), 801, "13.0");
+    more = (acu_grid_more){.clusters = ACU_PORTABILITY_REQUIRED,
+                           .shared_memory = ACU_PORTABILITY_NOT_NEEDED};
+    acu_clear_error();
+    if (acu_launch(stream, kernel, g))
+        assert_true(!is_since(13020) &&
+                    (acu_last_error() == 801 || acu_last_error() == 1 || acu_last_error() == 36));
+    (void)cudaGetLastError();
+    OK(acu_stream_synchronize(stream));
+    OK(acu_kernel_release(kernel));
+    OK(acu_stream_release(stream));
+}
+
 static void raw_attributes(void **state) {
     (void)state;
     cudaLaunchAttribute raw[ACU_LAUNCH_MAX_ATTRIBUTES] = {{.id = cudaLaunchAttributePriority}};
@@ -466,7 +523,7 @@ static void raw_attributes(void **state) {
     g.raw_count = 1;
     OK(acu_launch(stream, kernel, g));
     g.raw_count = ACU_LAUNCH_MAX_ATTRIBUTES + 1;
-    FAILS(acu_launch(stream, kernel, g), ACU_ERROR_ARGUMENT, "'raw' has 17 attributes");
+    FAILS(acu_launch(stream, kernel, g), ACU_ERROR_ARGUMENT, "'raw' has 21 attributes");
     g.raw = NULL;
     g.raw_count = 1;
     FAILS(acu_launch(stream, kernel, g), ACU_ERROR_ARGUMENT, "'raw' is NULL, but 'raw_count' is 1");
@@ -628,6 +685,7 @@ int main(void) {
         KERNEL_TEST(cooperative_launches),
         KERNEL_TEST(clusters),
         KERNEL_TEST(dependent_launches_priorities_and_domains),
+        KERNEL_TEST(what_few_launches_need),
         KERNEL_TEST(raw_attributes),
         KERNEL_TEST(lists_are_used_again),
         KERNEL_TEST(lists_that_refuse),

@@ -160,6 +160,12 @@ static void streams(void **state) {
     HANDLE(acu_stream_get_id(bad, &id));
     HANDLE(acu_stream_get_sync_policy(bad, &policy));
     HANDLE(acu_stream_set_sync_policy(bad, ACU_SYNC_SPIN));
+    HANDLE(acu_stream_get_info(bad, &(acu_stream_info){.priority = 0}));
+    NOT_NULL(acu_stream_get_info(good.stream, NULL));
+    HANDLE(acu_stream_set_priority(bad, 0));
+    HANDLE(acu_stream_set_memory_domain(bad, 0));
+    HANDLE(acu_stream_set_memory_domains(bad, (acu_memory_domains){0, 1}));
+    HANDLE(acu_stream_set_nvlink_centric(bad, true));
     HANDLE(acu_stream_set_access_window(bad, NULL));
     HANDLE(acu_stream_copy_attributes(bad, good.stream));
     HANDLE(acu_stream_copy_attributes(good.stream, bad));
@@ -189,7 +195,9 @@ static void streams(void **state) {
     destroyed = 0;
     HANDLE(acu_stream_call(bad, good_closure));
     NOT_NULL(acu_stream_call(good.stream, empty_closure));
-    assert_int_equal(destroyed, 4); /* in any case, once */
+    HANDLE(acu_stream_call_with(bad, good_closure, ACU_HOST_SPIN));
+    NOT_NULL(acu_stream_call_with(good.stream, empty_closure, ACU_HOST_SPIN));
+    assert_int_equal(destroyed, 8); /* in any case, once */
 }
 
 static acu_result captures_nothing(acu_stream *stream, void *data) {

@@ -171,7 +171,9 @@ static void nodes_are_added(void **state) {
     destroyed = 0;
     HANDLE(ADDED(host, good_closure));
     NOT_NULL(GIVEN(host, empty_closure));
-    assert_int_equal(destroyed, 4);
+    HANDLE(ADDED(host_with, good_closure, ACU_HOST_BLOCK));
+    NOT_NULL(GIVEN(host_with, empty_closure, ACU_HOST_BLOCK));
+    assert_int_equal(destroyed, 8);
     assert_null(bodies[0]);
     NOT_NULL(acu_graph_add_empty(good.graph, NULL, 1, NULL));
 }

@@ -139,6 +139,61 @@ static void a_per_thread_stream_is_one_threads(void **state) {
     OK(acu_stream_release(stream));
 }
 
+/* What is set is what CUDA reports, and another stream gets all of it. */
+static void all_attributes(void **state) {
+    (void)state;
+    acu_stream *a = NULL, *b = NULL;
+    acu_buffer *buffer = NULL;
+    acu_stream_info info;
+    int least = 0, greatest = 0;
+    OK(acu_stream_create(0, NULL, &a));
+    OK(acu_stream_create(0, NULL, &b));
+    OK(acu_buffer_create(a, ACU_U8, 4096, &buffer));
+    OK(acu_device_get_priority_range(0, &least, &greatest));
+    OK(acu_stream_get_info(a, &info));
+    assert_true(info.sync_policy == ACU_SYNC_AUTO && info.window.bytes == 0 &&
+                info.memory_domain == 0 && !info.nvlink_centric);
+    OK(acu_stream_set_access_window(a, &(acu_access_window){.pointer = acu_buffer_raw(buffer),
+                                                            .bytes = 4096,
+                                                            .hit_ratio = 0.5f,
+                                                            .hit = 2,
+                                                            .miss = 1}));
+    OK(acu_stream_set_sync_policy(a, ACU_SYNC_SPIN));
+    if (is_since(12000)) {
+        OK(acu_stream_set_priority(a, greatest));
+        OK(acu_stream_set_memory_domain(a, 1));
+        OK(acu_stream_copy_attributes(b, a));
+        OK(acu_stream_get_info(b, &info));
+        assert_true(info.priority == greatest && info.memory_domain == 1);
+        acu_memory_domains domains = info.memory_domains;
+        OK(acu_stream_set_memory_domains(b, domains));
+        domains.remote = 200;
+        FAILS(acu_stream_set_memory_domains(b, domains), 1, "cudaStreamSetAttribute");
+        FAILS(acu_stream_set_memory_domain(b, 2), ACU_ERROR_ARGUMENT, "no memory domain 2");
+    } else {
+        OK(acu_stream_copy_attributes(b, a));
+        OK(acu_stream_get_info(b, &info));
+        FAILS(acu_stream_set_memory_domain(a, 1), 801, "12.0");
+        FAILS(acu_stream_set_memory_domains(a, (acu_memory_domains){0, 1}), 801, "12.0");
+    }
+    assert_true(info.window.pointer == acu_buffer_raw(buffer) && info.window.bytes == 4096 &&
+                info.window.hit_ratio == 0.5f && info.window.hit == 2 && info.window.miss == 1);
+    assert_int_equal(info.sync_policy, ACU_SYNC_SPIN);
+    FAILS(acu_stream_set_access_window(
+              a, &(acu_access_window){.pointer = &least, .bytes = 4096, .hit_ratio = 2}),
+          1, "cudaStreamSetAttribute");
+    acu_clear_error();
+    if (acu_stream_set_nvlink_centric(a, true))
+        assert_true(acu_last_error() == 1 || acu_last_error() == ACU_NOT_SUPPORTED);
+    else {
+        OK(acu_stream_get_info(a, &info));
+        assert_true(info.nvlink_centric);
+    }
+    OK(acu_buffer_release(buffer));
+    OK(acu_stream_release(a));
+    OK(acu_stream_release(b));
+}
+
 static void attributes(void **state) {
     (void)state;
     acu_stream *a = NULL, *b = NULL;
@@ -242,6 +297,51 @@ static void closures_run_once(void **state) {
     OK(acu_stream_release(again));
 }
 
+/* A stream may wait for the function with a thread that spins. */
+static void a_function_that_is_waited_for_spinning(void **state) {
+    (void)state;
+    counts c = {0};
+    acu_stream *stream = NULL;
+    OK(acu_stream_create(0, NULL, &stream));
+    OK(acu_stream_call_with(stream, (acu_closure){count_call, &c, count_destroy}, ACU_HOST_BLOCK));
+    OK(acu_stream_synchronize(stream));
+    assert_true(c.called == 1 && c.destroyed == 1);
+    FAILS(acu_stream_call_with(stream, (acu_closure){count_call, &c, count_destroy},
+                               (acu_host_wait)2),
+          ACU_ERROR_ARGUMENT, "no way 2 to wait");
+    assert_true(c.called == 1 && c.destroyed == 2);
+    acu_result result =
+        acu_stream_call_with(stream, (acu_closure){count_call, &c, count_destroy}, ACU_HOST_SPIN);
+    if (result == 0) {
+        OK(acu_stream_synchronize(stream));
+        assert_int_equal(c.called, 2);
+    } else
+        assert_true((result == 801 || result == 36) && !is_since(13020));
+    assert_int_equal(c.destroyed, 3); /* also where it fails */
+    OK(acu_stream_release(stream));
+}
+
+/* CUDA does not call such a function where the device has failed; the data is destroyed. */
+static void a_spinning_call_on_a_failed_device(void **state) {
+    (void)state;
+    counts c = {0};
+    blocker at;
+    acu_stream *stream = NULL;
+    ONLY_SIMULATED("a lost device stays lost for the whole process");
+    if (!is_since(13020))
+        skip();
+    OK(acu_stream_create(0, NULL, &stream));
+    block_stream(&at, stream);
+    assert_int_equal(acu_sim_fault(acu_stream_raw(stream), 700), 0);
+    OK(acu_stream_call_with(stream, (acu_closure){count_call, &c, count_destroy}, ACU_HOST_SPIN));
+    unblock_stream(&at);
+    FAILS(acu_stream_synchronize(stream), 700, "IllegalAddress");
+    (void)acu_stream_release(stream);
+    assert_true(c.called == 0 && c.destroyed == 1);
+    acu_sim_reset(NULL);
+    (void)acu_release_error(NULL);
+}
+
 static void release_event(void *event) {
     (void)acu_event_release((acu_event *)event);
 }
@@ -342,7 +442,10 @@ int main(void) {
         TEST(attributes),
         TEST(queries_do_not_wait),
         TEST(fork_and_join),
+        TEST(all_attributes),
         TEST(closures_run_once),
+        TEST(a_function_that_is_waited_for_spinning),
+        TEST(a_spinning_call_on_a_failed_device),
         TEST(callbacks_release_handles),
         TEST(closures_are_destroyed_where_the_call_fails),
         TEST(closures_are_destroyed_where_the_device_has_failed),

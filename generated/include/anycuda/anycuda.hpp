@@ -258,6 +258,22 @@ class stream_ref : public handle<acu_stream> {
     /** Sets the stream's access window. */
     result<> set_access_window(given<acu_access_window> window) const;
 
+    /** Asks for all that is set on the stream. */
+    result<acu_stream_info> get_info() const;
+
+    /** Sets the priority of later work. */
+    result<> set_priority(int priority) const;
+
+    /** Sets the memory synchronisation domain of later launches: 0, or 1 for remote. */
+    result<> set_memory_domain(unsigned domain) const;
+
+    /** Sets which domains of the device stand for the two; since CUDA 12.0. */
+    result<> set_memory_domains(acu_memory_domains domains) const;
+
+    /** Sets whether the blocks of later launches are spread so that the NVLinks are used best;
+     * since CUDA 13.0. */
+    result<> set_nvlink_centric(bool centric) const;
+
     /** Copies all attributes of a stream to another one of the same device. */
     result<> copy_attributes(stream_ref from) const;
 
@@ -292,6 +308,9 @@ class stream_ref : public handle<acu_stream> {
     /** Calls a closure on a thread of CUDA when the stream gets there, and then destroys its
      * data. */
     result<> call(closure closure) const;
+
+    /** Calls a closure as acu_stream_call() does, in that way. */
+    result<> call_with(closure closure, acu_host_wait wait) const;
 
     /** Calls a function on a thread of CUDA when the stream gets there; the data stays the
      * caller's. */
@@ -1636,6 +1655,10 @@ class graph_ref : public handle<acu_graph> {
 
     /** Adds a call of a host function, which runs on a thread of CUDA. */
     result<acu::node> add_host(span<const acu_node> after, closure closure) const;
+
+    /** Adds a call as acu_graph_add_host() does, for which a launch waits in that way. */
+    result<acu::node> add_host_with(span<const acu_node> after, closure closure,
+                                    acu_host_wait wait) const;
 
     /** Adds a copy of another graph as one node. */
     result<acu::node> add_child(span<const acu_node> after, graph_ref child) const;

@@ -341,6 +341,28 @@ inline result<> stream_ref::set_access_window(given<acu_access_window> window) c
     return acu_stream_set_access_window(get(), window.get());
 }
 
+inline result<acu_stream_info> stream_ref::get_info() const {
+    acu_stream_info info = {};
+    const acu_result code_ = acu_stream_get_info(get(), &info);
+    return {code_, info};
+}
+
+inline result<> stream_ref::set_priority(int priority) const {
+    return acu_stream_set_priority(get(), priority);
+}
+
+inline result<> stream_ref::set_memory_domain(unsigned domain) const {
+    return acu_stream_set_memory_domain(get(), domain);
+}
+
+inline result<> stream_ref::set_memory_domains(acu_memory_domains domains) const {
+    return acu_stream_set_memory_domains(get(), domains);
+}
+
+inline result<> stream_ref::set_nvlink_centric(bool centric) const {
+    return acu_stream_set_nvlink_centric(get(), centric);
+}
+
 inline result<> stream_ref::copy_attributes(stream_ref from) const {
     return acu_stream_copy_attributes(get(), from.get());
 }
@@ -381,6 +403,10 @@ inline result<> stream_ref::join(span<const stream_ref> streams) const {
 
 inline result<> stream_ref::call(closure closure) const {
     return acu_stream_call(get(), closure.detach());
+}
+
+inline result<> stream_ref::call_with(closure closure, acu_host_wait wait) const {
+    return acu_stream_call_with(get(), closure.detach(), wait);
 }
 
 inline result<> stream_ref::call_function(void (*function)(void *), void *data) const {
@@ -2109,6 +2135,14 @@ inline result<acu::node> graph_ref::add_host(span<const acu_node> after, closure
     acu_node node = {};
     const acu_result code_ = acu_graph_add_host(get(), after.data(), after.size(), closure.detach(),
                                                 &node);
+    return {code_, node};
+}
+
+inline result<acu::node> graph_ref::add_host_with(span<const acu_node> after, closure closure,
+                                                  acu_host_wait wait) const {
+    acu_node node = {};
+    const acu_result code_ = acu_graph_add_host_with(get(), after.data(), after.size(),
+                                                     closure.detach(), wait, &node);
     return {code_, node};
 }
 

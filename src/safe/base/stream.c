@@ -1,5 +1,5 @@
-/* Streams: how they are made and destroyed, and their attributes. stream_wait.c waits,
- * stream_call.c calls functions of the host. */
+/* Streams: how they are made and destroyed. stream_attributes.c has what is set on them,
+ * stream_wait.c waits, stream_call.c calls functions of the host. */
 #include "safe/base/stream.h"
 
 #include <stdio.h>
@@ -135,8 +135,9 @@ static void describe_stream(const acu_object *object, acu_description *d) {
         acu_describe(d, "%s %p", stream->owned ? "raw" : "wrapped", (void *)stream->raw);
     if (acu_has(stream->flags, ACU_STREAM_NON_BLOCKING))
         acu_describe(d, "non-blocking");
-    if (stream->priority)
-        acu_describe(d, "priority %d", stream->priority);
+    const int priority = __atomic_load_n(&stream->priority, __ATOMIC_RELAXED);
+    if (priority)
+        acu_describe(d, "priority %d", priority);
     if (stream->context)
         acu_describe(d, "in execution context %p", (void *)stream->context);
     if (acu_capture_of(stream))
@@ -374,40 +375,4 @@ acu_result acu_stream_get_id(acu_stream *stream, uint64_t *id) {
     ACU_TRY(OUTCOME(stream, cudaStreamGetId(stream->raw, &number)));
     *id = number;
     return 0;
-}
-
-acu_result acu_stream_get_sync_policy(acu_stream *stream, acu_sync_policy *policy) {
-    cudaLaunchAttributeValue value = {{0}};
-    ACU_NEED_POINTER(policy);
-    ACU_NEED_STREAM(stream);
-    ACU_TRY(OUTCOME(stream, cudaStreamGetAttribute(
-                                stream->raw, cudaLaunchAttributeSynchronizationPolicy, &value)));
-    *policy = (acu_sync_policy)value.syncPolicy;
-    return 0;
-}
-
-acu_result acu_stream_set_sync_policy(acu_stream *stream, acu_sync_policy policy) {
-    ACU_REQUIRE(policy >= ACU_SYNC_AUTO && policy <= ACU_SYNC_BLOCK, ACU_ERROR_ARGUMENT,
-                "there is no synchronisation policy %d", (int)policy);
-    cudaLaunchAttributeValue value = {.syncPolicy = (enum cudaSynchronizationPolicy)policy};
-    ON_STREAM(stream, cudaStreamSetAttribute(stream->raw, cudaLaunchAttributeSynchronizationPolicy,
-                                             &value));
-}
-
-acu_result acu_stream_set_access_window(acu_stream *stream, const acu_access_window *window) {
-    static const acu_access_window none;
-    const acu_access_window *w = window ? window : &none;
-    cudaLaunchAttributeValue value = {
-        .accessPolicyWindow = {.base_ptr = w->pointer,
-                               .num_bytes = w->bytes,
-                               .hitRatio = w->hit_ratio,
-                               .hitProp = (enum cudaAccessProperty)w->hit,
-                               .missProp = (enum cudaAccessProperty)w->miss}};
-    ON_STREAM(stream,
-              cudaStreamSetAttribute(stream->raw, cudaLaunchAttributeAccessPolicyWindow, &value));
-}
-
-acu_result acu_stream_copy_attributes(acu_stream *to, acu_stream *from) {
-    ACU_NEED_STREAM(from);
-    ON_STREAM(to, cudaStreamCopyAttributes(to->raw, from->raw));
 }

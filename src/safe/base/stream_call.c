@@ -112,14 +112,26 @@ static void run(cudaStream_t unused, cudaError_t status, void *data) {
     acu_callback_end();
 }
 
-static int add_callback(acu_stream *stream, waiting_call *w) {
+/* A cudaHostFn_t, which CUDA calls only where nothing has failed. */
+static void run_well(void *data) {
+    run(NULL, cudaSuccess, data);
+}
+
+/* Without a callback CUDA waits in the way that is asked for. */
+static int add(acu_stream *stream, waiting_call *w, acu_host_wait wait) {
+    return wait == ACU_HOST_BLOCK
+               ? (int)cudaStreamAddCallback(stream->raw, run, w, 0)
+               : (int)cudaLaunchHostFunc_v2(stream->raw, run_well, w, (unsigned)wait);
+}
+
+static int add_callback(acu_stream *stream, waiting_call *w, acu_host_wait wait) {
     acu_guard guard;
     int code = acu_stream_enter(stream, &guard);
     if (!code)
         code = acu_stream_check_uncaptured(stream);
     if (!code) {
         add_to_list(w);
-        code = (int)cudaStreamAddCallback(stream->raw, run, w, 0);
+        code = add(stream, w, wait);
         if (code)
             remove_from_list(w);
     }
@@ -129,38 +141,51 @@ static int add_callback(acu_stream *stream, waiting_call *w) {
 
 /* Lets the graph that is captured keep the closure: each launch calls it, and the data is destroyed
  * with the graph. Where this fails, the data stays the caller's. */
-static int capture_call(const char *call, acu_stream *stream, const acu_closure *closure) {
+static int capture_call(const char *call, acu_stream *stream, const acu_closure *closure,
+                        acu_host_wait wait) {
     acu_capture *capture = acu_capture_of(stream);
     acu_kept_closure *kept = acu_closure_new(call, closure);
     if (!kept)
         return ACU_ERROR_HOST_MEMORY;
     int code = capture->use(capture, &kept->object, false);
     if (!code)
-        code = (int)cudaLaunchHostFunc(stream->raw, acu_closure_run, kept);
+        code = wait == ACU_HOST_BLOCK
+                   ? (int)cudaLaunchHostFunc(stream->raw, acu_closure_run, kept)
+                   : (int)cudaLaunchHostFunc_v2(stream->raw, acu_closure_run, kept, (unsigned)wait);
     if (code)
         kept->closure.destroy = NULL;
     (void)acu_object_release(NULL, kept, kept->object.was);
     return acu_outcome(call, stream, code);
 }
 
-static int call_closure(const char *call, acu_stream *stream, const acu_closure *closure) {
+static int call_closure(const char *call, acu_stream *stream, const acu_closure *closure,
+                        acu_host_wait wait) {
     ACU_TRY(acu_stream_check(call, stream));
+    if (wait != ACU_HOST_BLOCK && wait != ACU_HOST_SPIN)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "there is no way %d to wait", (int)wait);
     if (!closure->call)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'closure.call' is NULL");
     if (acu_capture_of(stream))
-        return capture_call(call, stream, closure);
+        return capture_call(call, stream, closure, wait);
     waiting_call *w = malloc(sizeof *w);
     if (!w)
         return acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "the host has no memory for a closure");
     *w = (waiting_call){.closure = *closure, .device = stream->object.device};
-    int code = add_callback(stream, w);
+    int code = add_callback(stream, w, wait);
     if (code)
         free(w);
     return acu_outcome(call, stream, code);
 }
 
 acu_result acu_stream_call(acu_stream *stream, acu_closure closure) {
-    int code = call_closure(__func__, stream, &closure);
+    int code = call_closure(__func__, stream, &closure, ACU_HOST_BLOCK);
+    if (code && closure.destroy)
+        closure.destroy(closure.data);
+    return code;
+}
+
+acu_result acu_stream_call_with(acu_stream *stream, acu_closure closure, acu_host_wait wait) {
+    int code = call_closure(__func__, stream, &closure, wait);
     if (code && closure.destroy)
         closure.destroy(closure.data);
     return code;
@@ -176,7 +201,7 @@ acu_result acu_stream_call_function(acu_stream *stream, void (*function)(void *d
     ACU_NEED_STREAM(stream);
     ACU_TRY(acu_stream_is_capturing(stream, &captured));
     if (!captured || acu_capture_of(stream))
-        return call_closure(__func__, stream, &(acu_closure){function, data, NULL});
+        return call_closure(__func__, stream, &(acu_closure){function, data, NULL}, ACU_HOST_BLOCK);
     int code = acu_stream_enter(stream, &guard);
     if (!code)
         code = (int)cudaLaunchHostFunc(stream->raw, function, data);

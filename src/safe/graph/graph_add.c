@@ -1,5 +1,8 @@
 /* Adding nodes: one function for each type, which checks its parameters, lets the graph keep what
  * the node uses, and adds the node. */
+#include "cudart_abi.h"
+#include "core/call.h"
+#include "core/refuse.h"
 #include "safe/base/clear_stack.h"
 #include "safe/base/closure.h"
 #include "safe/base/event.h"
@@ -222,17 +225,31 @@ acu_result acu_graph_add_fill(acu_graph *graph, const acu_node *after, size_t af
 
 /* ---- host functions, child graphs, events ---- */
 
-static int add_host(adding *a, const acu_closure *closure) {
+/* A runtime that does not know the field is not called. */
+static int add_host_raw(adding *a, acu_kept_closure *kept, acu_host_wait wait) {
+    const struct cudaHostNodeParams params = {acu_closure_run, kept};
+    struct cudaGraphNodeParams with = {
+        .type = cudaGraphNodeTypeHost,
+        .host = {.fn = acu_closure_run, .userData = kept, .syncMode = (unsigned)wait}};
+    if (wait == ACU_HOST_BLOCK)
+        return (int)cudaGraphAddHostNode(PLACE(*a), &params);
+    if (!acu_call_exists(&acu_function_cudaLaunchHostFunc_v2))
+        return acu_refuse_missing_function(&acu_function_cudaLaunchHostFunc_v2);
+    return (int)cudaGraphAddNode(&a->raw, a->graph->raw, a->deps, NULL, a->after_count, &with);
+}
+
+static int add_host(adding *a, const acu_closure *closure, acu_host_wait wait) {
+    if (wait != ACU_HOST_BLOCK && wait != ACU_HOST_SPIN)
+        return acu_fail(a->call, "", ACU_ERROR_ARGUMENT, "there is no way %d to wait", (int)wait);
     if (!closure->call)
         return acu_fail(a->call, "", ACU_ERROR_ARGUMENT, "'closure.call' is NULL");
     acu_kept_closure *kept = acu_closure_new(a->call, closure);
     if (!kept)
         return ACU_ERROR_HOST_MEMORY;
     acu_object_use keep = {&kept->object, false};
-    struct cudaHostNodeParams params = {acu_closure_run, kept};
     int code = begin(a, -1, &keep, 1);
     if (!code)
-        code = end(a, (int)cudaGraphAddHostNode(PLACE(*a), &params));
+        code = end(a, add_host_raw(a, kept, wait));
     if (code)
         kept->closure.destroy = NULL; /* the caller destroys the data */
     (void)acu_object_release(NULL, kept, kept->object.was);
@@ -242,7 +259,16 @@ static int add_host(adding *a, const acu_closure *closure) {
 acu_result acu_graph_add_host(acu_graph *graph, const acu_node *after, size_t after_count,
                               acu_closure closure, acu_node *node) {
     ADDING(a);
-    int code = add_host(&a, &closure);
+    int code = add_host(&a, &closure, ACU_HOST_BLOCK);
+    if (code && closure.destroy)
+        closure.destroy(closure.data);
+    return code;
+}
+
+acu_result acu_graph_add_host_with(acu_graph *graph, const acu_node *after, size_t after_count,
+                                   acu_closure closure, acu_host_wait wait, acu_node *node) {
+    ADDING(a);
+    int code = add_host(&a, &closure, wait);
     if (code && closure.destroy)
         closure.destroy(closure.data);
     return code;
@@ -408,6 +434,8 @@ static int add_bodies(adding *a, struct cudaGraphNodeParams *params, acu_graph *
     for (unsigned i = 0; i < count && !code; i++) {
         bodies[i] = acu_graph_new_part(a->call, a->graph);
         code = bodies[i] ? 0 : ACU_ERROR_HOST_MEMORY;
+        if (bodies[i])
+            bodies[i]->condition = 1 + (int)params->conditional.type;
     }
     if (!code)
         code = (int)cudaGraphAddNode(&a->raw, a->graph->raw, a->deps, NULL, a->after_count, params);

@@ -170,6 +170,28 @@ static void add_window(acu_prepared_launch *p, const acu_access_window *window) 
     };
 }
 
+static int add_more(const char *call, const acu_grid_more *more, acu_prepared_launch *p) {
+    if (more->carveout < -1 || more->carveout > 100)
+        return acu_fail_on(call, p->kernel, ACU_ERROR_ARGUMENT,
+                           "'carveout' is %d, but percent are -1 (none) to 100", more->carveout);
+    if (more->memory_domains)
+        add(p, cudaLaunchAttributeMemSyncDomainMap)->memSyncDomainMap =
+            (cudaLaunchMemSyncDomainMap){.default_ = more->memory_domains->local,
+                                         .remote = more->memory_domains->remote};
+    if (more->carveout)
+        add(p, cudaLaunchAttributePreferredSharedMemoryCarveout)->sharedMemCarveout =
+            more->carveout > 0 ? (unsigned)more->carveout : 0;
+    if (more->nvlink_centric)
+        add(p, cudaLaunchAttributeNvlinkUtilCentricScheduling)->nvlinkUtilCentricScheduling = 1;
+    if (more->clusters)
+        add(p, cudaLaunchAttributePortableClusterSizeMode)->portableClusterSizeMode =
+            (cudaLaunchAttributePortableClusterMode)more->clusters;
+    if (more->shared_memory)
+        add(p, cudaLaunchAttributeSharedMemoryMode)->sharedMemoryMode =
+            (cudaSharedMemoryMode)more->shared_memory;
+    return 0;
+}
+
 static int add_raw(const char *call, const acu_grid *grid, acu_prepared_launch *p) {
     unsigned left = ACU_LAUNCH_MAX_ATTRIBUTES - p->attribute_count;
     if (grid->raw_count > left || (grid->raw_count && !grid->raw))
@@ -220,6 +242,8 @@ ACU_COLD static int add_attributes(const char *call, const acu_grid *grid, acu_p
             (cudaLaunchMemSyncDomain)grid->memory_domain;
     if (grid->window)
         add_window(p, grid->window);
+    if (grid->more && !code)
+        code = add_more(call, grid->more, p);
     return code ? code : add_raw(call, grid, p);
 }
 
@@ -228,7 +252,7 @@ static bool is_plain(const acu_grid *g) {
     return !(g->cooperative || g->priority || is_given(&g->cluster) ||
              is_given(&g->preferred_cluster) || g->cluster_scheduling || g->programmatic ||
              g->programmatic_event || g->at_start || g->begun_event || g->memory_domain ||
-             g->window || g->raw_count);
+             g->window || g->more || g->raw_count);
 }
 
 /* Clears all fields but the arrays, which are large and have counts. */

@@ -15,7 +15,7 @@
 #include "safe/memory/storage.h"
 #include "safe/memory/texture.h"
 
-enum { ACU_LAUNCH_MAX_ATTRIBUTES = 16, ACU_LAUNCH_MAX_EVENTS = 2 };
+enum { ACU_LAUNCH_MAX_ATTRIBUTES = 20, ACU_LAUNCH_MAX_EVENTS = 2 };
 
 /* The use of one buffer. */
 typedef struct acu_launch_use {

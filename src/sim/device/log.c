@@ -172,8 +172,7 @@ void acu_sim_log(int warning, const char *text) {
     char *told = malloc(length + 1);
     if (made && told) {
         *made = (line){.length = length + 1};
-        memcpy(made->text, text, length);
-        memcpy(made->text + length, "\n", 2);
+        snprintf(made->text, length + 2, "%s\n", text);
         memcpy(told, text, length + 1);
         pthread_mutex_lock(&acu_sim_lock);
         add(made);

@@ -117,8 +117,15 @@ static cudaError_t plain_op(enum cudaGraphNodeType type, acu_sim_op **op) {
 static cudaError_t host_op(const struct cudaHostNodeParamsV2 *host, acu_sim_op **op) {
     if (!host->fn)
         return SIM_REFUSE(cudaErrorInvalidValue, "fn, the host function, is NULL");
+    if (host->syncMode > cudaHostTaskSpinWait)
+        return cudaErrorInvalidValue;
+    if (host->syncMode)
+        SIM_TRY(acu_sim_driver_has(&acu_function_cuLaunchHostFunc_v2));
     *op = acu_sim_host_function_op(host->fn, host->userData);
-    return *op ? cudaSuccess : cudaErrorMemoryAllocation;
+    if (!*op)
+        return cudaErrorMemoryAllocation;
+    (*op)->with.host.mode = host->syncMode;
+    return cudaSuccess;
 }
 
 static struct cudaMemsetParams fill_params(const struct cudaMemsetParamsV2 *fill) {
@@ -340,6 +347,7 @@ void acu_sim_node_describe(const acu_sim_node *node, struct cudaGraphNodeParams 
     case cudaGraphNodeTypeHost:
         params->host.fn = op->with.host.fn;
         params->host.userData = op->with.host.data;
+        params->host.syncMode = op->with.host.mode;
         break;
     case cudaGraphNodeTypeWaitEvent:
         params->eventWait.event = (cudaEvent_t)(void *)op->with.event;

@@ -123,6 +123,7 @@ static cudaError_t launch_host(cudaStream_t stream, cudaHostFn_t fn, cudaStreamC
     if (!op)
         return cudaErrorMemoryAllocation;
     op->with.host.callback = callback;
+    op->with.host.mode = callback ? 0 : flags;
     op->with.host.handle = acu_sim_stream_handle(stream);
     op->always = callback != NULL;
     return acu_sim_stream_submit(s, op, false);

@@ -61,6 +61,7 @@ struct acu_sim_op {
             cudaStreamCallback_t callback;
             cudaStream_t handle;
             void *data;
+            unsigned mode;                      /* cudaHostTaskSyncMode; nothing differs by it */
             acu_sim_graph_launch *graph_launch; /* NULL: the operation is in a stream */
             unsigned step;                      /* of the graph launch */
         } host;

@@ -1,0 +1,150 @@
+/* Streams: what is set on them. */
+#include "safe/base/stream.h"
+
+#define OUTCOME(stream, code) acu_outcome(__func__, (stream), (int)(code))
+
+/* Sets an attribute; returns a result of the public function `call`. */
+static int set(const char *call, acu_stream *stream, cudaLaunchAttributeID id,
+               const cudaLaunchAttributeValue *value) {
+    acu_guard guard;
+    ACU_TRY(acu_stream_check(call, stream));
+    int code = acu_stream_enter(stream, &guard);
+    if (!code)
+        code = (int)cudaStreamSetAttribute(stream->raw, id, value);
+    acu_guard_leave(&guard);
+    return acu_outcome(call, stream, code);
+}
+
+/* CUDA reports a number that is no policy where none was set. */
+static acu_sync_policy policy_of(const cudaLaunchAttributeValue *value) {
+    const int policy = (int)value->syncPolicy;
+    return policy >= ACU_SYNC_AUTO && policy <= ACU_SYNC_BLOCK ? (acu_sync_policy)policy
+                                                               : ACU_SYNC_AUTO;
+}
+
+acu_result acu_stream_get_sync_policy(acu_stream *stream, acu_sync_policy *policy) {
+    cudaLaunchAttributeValue value = {{0}};
+    ACU_NEED_POINTER(policy);
+    ACU_NEED_STREAM(stream);
+    ACU_TRY(OUTCOME(stream, cudaStreamGetAttribute(
+                                stream->raw, cudaLaunchAttributeSynchronizationPolicy, &value)));
+    *policy = policy_of(&value);
+    return 0;
+}
+
+acu_result acu_stream_set_sync_policy(acu_stream *stream, acu_sync_policy policy) {
+    ACU_REQUIRE(policy >= ACU_SYNC_AUTO && policy <= ACU_SYNC_BLOCK, ACU_ERROR_ARGUMENT,
+                "there is no synchronisation policy %d", (int)policy);
+    const cudaLaunchAttributeValue value = {.syncPolicy = (enum cudaSynchronizationPolicy)policy};
+    return set(__func__, stream, cudaLaunchAttributeSynchronizationPolicy, &value);
+}
+
+acu_result acu_stream_set_access_window(acu_stream *stream, const acu_access_window *window) {
+    static const acu_access_window none;
+    const acu_access_window *w = window ? window : &none;
+    const cudaLaunchAttributeValue value = {
+        .accessPolicyWindow = {.base_ptr = w->pointer,
+                               .num_bytes = w->bytes,
+                               .hitRatio = w->hit_ratio,
+                               .hitProp = (enum cudaAccessProperty)w->hit,
+                               .missProp = (enum cudaAccessProperty)w->miss}};
+    return set(__func__, stream, cudaLaunchAttributeAccessPolicyWindow, &value);
+}
+
+acu_result acu_stream_set_priority(acu_stream *stream, int priority) {
+    const cudaLaunchAttributeValue value = {.priority = priority};
+    ACU_TRY(set(__func__, stream, cudaLaunchAttributePriority, &value));
+    __atomic_store_n(&stream->priority, priority, __ATOMIC_RELAXED);
+    return 0;
+}
+
+acu_result acu_stream_set_memory_domain(acu_stream *stream, unsigned domain) {
+    ACU_REQUIRE(domain <= cudaLaunchMemSyncDomainRemote, ACU_ERROR_ARGUMENT,
+                "there is no memory domain %u: 0 is the default one, 1 the remote one", domain);
+    const cudaLaunchAttributeValue value = {.memSyncDomain = (cudaLaunchMemSyncDomain)domain};
+    return set(__func__, stream, cudaLaunchAttributeMemSyncDomain, &value);
+}
+
+acu_result acu_stream_set_memory_domains(acu_stream *stream, acu_memory_domains domains) {
+    const cudaLaunchAttributeValue value = {
+        .memSyncDomainMap = {.default_ = domains.local, .remote = domains.remote}};
+    return set(__func__, stream, cudaLaunchAttributeMemSyncDomainMap, &value);
+}
+
+acu_result acu_stream_set_nvlink_centric(acu_stream *stream, bool centric) {
+    const cudaLaunchAttributeValue value = {.nvlinkUtilCentricScheduling = centric};
+    return set(__func__, stream, cudaLaunchAttributeNvlinkUtilCentricScheduling, &value);
+}
+
+/* Asks for an attribute; one that the runtime or the driver does not have for streams is 0, and
+ * leaves no error behind. */
+static int get(const acu_stream *stream, cudaLaunchAttributeID id,
+               cudaLaunchAttributeValue *value) {
+    acu_saved_record before;
+    acu_record_save(&before);
+    *value = (cudaLaunchAttributeValue){{0}};
+    int code = (int)cudaStreamGetAttribute(stream->raw, id, value);
+    if (code != cudaErrorInvalidValue && code != cudaErrorNotSupported)
+        return code;
+    *value = (cudaLaunchAttributeValue){{0}};
+    (void)cudaGetLastError();
+    acu_record_restore(&before);
+    return 0;
+}
+
+static acu_access_window window_of(const struct cudaAccessPolicyWindow *w) {
+    return (acu_access_window){.pointer = w->base_ptr,
+                               .bytes = w->num_bytes,
+                               .hit_ratio = w->hitRatio,
+                               .hit = (unsigned)w->hitProp,
+                               .miss = (unsigned)w->missProp};
+}
+
+static int get_all(const acu_stream *stream, acu_stream_info *info) {
+    cudaLaunchAttributeValue window, policy, priority, domain, domains, centric;
+    int code = get(stream, cudaLaunchAttributeAccessPolicyWindow, &window);
+    if (!code)
+        code = get(stream, cudaLaunchAttributeSynchronizationPolicy, &policy);
+    if (!code)
+        code = get(stream, cudaLaunchAttributePriority, &priority);
+    if (!code)
+        code = get(stream, cudaLaunchAttributeMemSyncDomain, &domain);
+    if (!code)
+        code = get(stream, cudaLaunchAttributeMemSyncDomainMap, &domains);
+    if (!code)
+        code = get(stream, cudaLaunchAttributeNvlinkUtilCentricScheduling, &centric);
+    if (code)
+        return code;
+    *info = (acu_stream_info){
+        .window = window_of(&window.accessPolicyWindow),
+        .sync_policy = policy_of(&policy),
+        .priority = priority.priority,
+        .memory_domain = (unsigned)domain.memSyncDomain,
+        .memory_domains = {domains.memSyncDomainMap.default_, domains.memSyncDomainMap.remote},
+        .nvlink_centric = centric.nvlinkUtilCentricScheduling != 0,
+    };
+    return 0;
+}
+
+acu_result acu_stream_get_info(acu_stream *stream, acu_stream_info *info) {
+    acu_guard guard;
+    ACU_NEED_POINTER(info);
+    *info = (acu_stream_info){.sync_policy = ACU_SYNC_AUTO};
+    ACU_NEED_STREAM(stream);
+    int code = acu_stream_enter(stream, &guard);
+    if (!code)
+        code = get_all(stream, info);
+    acu_guard_leave(&guard);
+    return OUTCOME(stream, code);
+}
+
+acu_result acu_stream_copy_attributes(acu_stream *to, acu_stream *from) {
+    acu_guard guard;
+    ACU_NEED_STREAM(from);
+    ACU_NEED_STREAM(to);
+    int code = acu_stream_enter(to, &guard);
+    if (!code)
+        code = (int)cudaStreamCopyAttributes(to->raw, from->raw);
+    acu_guard_leave(&guard);
+    return OUTCOME(to, code);
+}
