@@ -39,6 +39,7 @@ NOUNS = [
     "profile",
     "region",
     "stream",
+    "tensor_map",
     "texture",
     "transfer",
     "value",

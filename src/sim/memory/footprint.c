@@ -56,8 +56,8 @@ static double scale(double x, int numerator, int denominator, int more) {
 /* ---- lengths ---- */
 
 static double size_of(double x) {
-    const double most = 0x1p40, size = fabs(x);
-    return size > most ? most : size > 0 ? size : 0; /* what is no number is 0 */
+    const double most = 0x1p40, least = 0x1p-200, size = fabs(x);
+    return size > most ? most : size > least ? size : 0; /* what is no number is 0 */
 }
 
 static void sort(double v[PARTS]) {
@@ -264,7 +264,8 @@ static spot spot_of(double x, double y, double z) {
     const double along = axis == 2 ? az : axis == 1 ? ay : ax;
     if (!(along > 0))
         return (spot){2, {0, 0, 1}};
-    return (spot){axis, {x / along, y / along, z / along}};
+    return (spot){axis,
+                  {signed_as(ax, x) / along, signed_as(ay, y) / along, signed_as(az, z) / along}};
 }
 
 static bool is_same_face(const spot *a, const spot *b) {
