@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "core/hooks.h"
-#include "core/listen.h"
+#include "core/audience.h"
 #include "core/values.h"
 #include "layers/trace.h"
 #include "layers/trace_device.h"
@@ -196,9 +196,9 @@ bool acu_trace_file_set(const char *target, const char *about, int *error) {
     if (*error)
         complain(about, target, *error);
     if (target && *target && !*error)
-        __atomic_or_fetch(&acu_listeners, ACU_LISTENER_TRACE, __ATOMIC_RELEASE);
+        __atomic_or_fetch(&acu_audience, ACU_AUDIENCE_TRACE, __ATOMIC_RELEASE);
     else
-        __atomic_and_fetch(&acu_listeners, ~(unsigned)ACU_LISTENER_TRACE, __ATOMIC_RELEASE);
+        __atomic_and_fetch(&acu_audience, ~(unsigned)ACU_AUDIENCE_TRACE, __ATOMIC_RELEASE);
     return for_viewers;
 }
 

@@ -1,4 +1,4 @@
-"""Every call of the safe layer that may fail is a range for those who listen: ACU_SCOPE() of core/listen.h."""
+"""Every call of the safe layer that may fail is a range for those who listen: ACU_SCOPE() of core/audience.h."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 /* Who is told of ranges and marks. */
-#include "core/listen.h"
+#include "core/audience.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "core/nvtx.h"
 #include "loader/platform.h"
 
-unsigned acu_listeners = ACU_LISTENER_UNKNOWN;
+unsigned acu_audience = ACU_AUDIENCE_UNKNOWN;
 
 static _Thread_local bool
     looking; /* the tool, which is being attached, has called this thread back */
@@ -18,14 +18,14 @@ static void look(void) {
     (void)acu_layer_hooks.on(); /* reads the environment, which may switch the trace on */
     const char *wish = acu_platform_env("ANYCUDA_NAME_CALLS");
     if (wish && strcmp(wish, "1") == 0)
-        acu_listen_to_calls(true);
+        acu_audience_of_calls(true);
     if (acu_nvtx_attach())
-        __atomic_or_fetch(&acu_listeners, ACU_LISTENER_TOOL, __ATOMIC_RELEASE);
+        __atomic_or_fetch(&acu_audience, ACU_AUDIENCE_TOOL, __ATOMIC_RELEASE);
     looking = false;
-    __atomic_and_fetch(&acu_listeners, ~(unsigned)ACU_LISTENER_UNKNOWN, __ATOMIC_RELEASE);
+    __atomic_and_fetch(&acu_audience, ~(unsigned)ACU_AUDIENCE_UNKNOWN, __ATOMIC_RELEASE);
 }
 
-bool acu_listen_look(void) {
+bool acu_audience_look(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (looking)
         return false;
@@ -33,11 +33,11 @@ bool acu_listen_look(void) {
     return acu_is_heard();
 }
 
-void acu_listen_to_calls(bool on) {
+void acu_audience_of_calls(bool on) {
     if (on)
-        __atomic_or_fetch(&acu_listeners, ACU_LISTENER_CALLS, __ATOMIC_RELEASE);
+        __atomic_or_fetch(&acu_audience, ACU_AUDIENCE_CALLS, __ATOMIC_RELEASE);
     else
-        __atomic_and_fetch(&acu_listeners, ~(unsigned)ACU_LISTENER_CALLS, __ATOMIC_RELEASE);
+        __atomic_and_fetch(&acu_audience, ~(unsigned)ACU_AUDIENCE_CALLS, __ATOMIC_RELEASE);
 }
 
 /* Returns a number for a range that no tool has numbered. */
@@ -46,14 +46,14 @@ static uint64_t next_id(void) {
     return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
 }
 
-uint64_t acu_listen_tell(const acu_range_event *event) {
-    const unsigned listeners = __atomic_load_n(&acu_listeners, __ATOMIC_ACQUIRE);
+uint64_t acu_audience_tell(const acu_range_event *event) {
+    const unsigned audience = __atomic_load_n(&acu_audience, __ATOMIC_ACQUIRE);
     uint64_t id = 0;
-    if (listeners & (unsigned)ACU_LISTENER_TOOL)
+    if (audience & (unsigned)ACU_AUDIENCE_TOOL)
         id = acu_nvtx_tell(event);
     if (event->step == ACU_RANGE_START && !id)
         id = next_id();
-    if (listeners & (unsigned)ACU_LISTENER_TRACE)
+    if (audience & (unsigned)ACU_AUDIENCE_TRACE)
         acu_trace_file.range(event, event->step == ACU_RANGE_END ? event->id : id);
     return id;
 }
@@ -81,14 +81,14 @@ static void tell_of_call(acu_range_step step, const char *call) {
                                    .domain_name = "anycuda",
                                    .name = call,
                                    .is_call = true};
-    (void)acu_listen_tell(&event);
+    (void)acu_audience_tell(&event);
 }
 
 const char *acu_scope_push(const char *call) {
-    const unsigned listeners =
-        acu_listen_look() ? __atomic_load_n(&acu_listeners, __ATOMIC_ACQUIRE) : 0;
-    if (!(listeners & (unsigned)ACU_LISTENER_CALLS) ||
-        !(listeners & ((unsigned)ACU_LISTENER_TOOL | (unsigned)ACU_LISTENER_TRACE)))
+    const unsigned audience =
+        acu_audience_look() ? __atomic_load_n(&acu_audience, __ATOMIC_ACQUIRE) : 0;
+    if (!(audience & (unsigned)ACU_AUDIENCE_CALLS) ||
+        !(audience & ((unsigned)ACU_AUDIENCE_TOOL | (unsigned)ACU_AUDIENCE_TRACE)))
         return NULL;
     tell_of_call(ACU_RANGE_PUSH, call);
     return call;

@@ -2,32 +2,32 @@
  * Who is told of ranges and marks: a tool, by NVTX, and the trace. A range is what a program does
  * from one moment to another, and a mark is one moment.
  */
-#ifndef ACU_LISTEN_H
-#define ACU_LISTEN_H
+#ifndef ACU_AUDIENCE_H
+#define ACU_AUDIENCE_H
 
 #include "core/abi.h"
 
 enum {
-    ACU_LISTENER_UNKNOWN = 1, /* it was not looked yet whether there is a tool or a trace */
-    ACU_LISTENER_TOOL = 2,
-    ACU_LISTENER_TRACE = 4,
-    ACU_LISTENER_CALLS = 8, /* the listeners shall be told of the safe layer's calls, too */
+    ACU_AUDIENCE_UNKNOWN = 1, /* it was not looked yet whether there is a tool or a trace */
+    ACU_AUDIENCE_TOOL = 2,
+    ACU_AUDIENCE_TRACE = 4,
+    ACU_AUDIENCE_CALLS = 8, /* it shall be told of the safe layer's calls, too */
 };
 
-/* The listeners, as bits; atomic. */
-extern ACU_OURS unsigned acu_listeners;
+/* The audience, as bits; atomic. */
+extern ACU_OURS unsigned acu_audience;
 
 /* Returns whether anybody may listen: one look, for the beginning of what tells. */
 static inline bool acu_is_heard(void) {
-    return (__atomic_load_n(&acu_listeners, __ATOMIC_ACQUIRE) & ~(unsigned)ACU_LISTENER_CALLS) != 0;
+    return (__atomic_load_n(&acu_audience, __ATOMIC_ACQUIRE) & ~(unsigned)ACU_AUDIENCE_CALLS) != 0;
 }
 
 /* Looks, once, for a tool and for a trace; returns whether there is one. A thread that the tool
  * lets tell something while it attaches is not heard. */
-bool acu_listen_look(void) __attribute__((cold));
+bool acu_audience_look(void) __attribute__((cold));
 
 /* Lets the calls of the safe layer be told, too, or not. */
-void acu_listen_to_calls(bool on);
+void acu_audience_of_calls(bool on);
 
 typedef enum acu_range_step {
     ACU_RANGE_PUSH,  /* begins a range, within the thread's last one of the domain */
@@ -37,7 +37,7 @@ typedef enum acu_range_step {
     ACU_RANGE_MARK
 } acu_range_step;
 
-/* One moment that listeners are told of. */
+/* One moment that the audience is told of. */
 typedef struct acu_range_event {
     acu_range_step step;
     void *domain;            /* NVTX's handle; NULL: the global domain */
@@ -51,19 +51,19 @@ typedef struct acu_range_event {
     bool is_call;     /* the range is a call of the safe layer */
 } acu_range_event;
 
-/* Tells all listeners; returns the number of the range that ACU_RANGE_START begins, never 0, else
- * 0. */
-uint64_t acu_listen_tell(const acu_range_event *event);
+/* Tells the whole audience; returns the number of the range that ACU_RANGE_START begins, never 0,
+ * else 0. */
+uint64_t acu_audience_tell(const acu_range_event *event);
 
 /* ---- the calls of the safe layer ---- */
 
 /* Returns bits, 0 where nobody wants to know of the calls. */
 static inline unsigned acu_scope_wanted(void) {
-    return __atomic_load_n(&acu_listeners, __ATOMIC_RELAXED) &
-           ((unsigned)ACU_LISTENER_UNKNOWN | (unsigned)ACU_LISTENER_CALLS);
+    return __atomic_load_n(&acu_audience, __ATOMIC_RELAXED) &
+           ((unsigned)ACU_AUDIENCE_UNKNOWN | (unsigned)ACU_AUDIENCE_CALLS);
 }
 
-/* Tells the listeners that a call begins; returns its name, NULL if nobody wants to know. */
+/* Tells the audience that a call begins; returns its name, NULL if nobody wants to know. */
 const char *acu_scope_push(const char *call) __attribute__((cold));
 void acu_scope_pop(void) __attribute__((cold));
 
