@@ -12,7 +12,8 @@
  *
  * The program's loop is made so long that it takes about as long as an upload. The last batches are
  * still computed and downloaded when no more are uploaded, so that of n batches a pipeline of three
- * equal parts reaches n / (n + 2) at most: 0.97 of 64. Every byte of the results is checked. With
+ * equal parts reaches n / (n + 2) at most: 0.99 of 256. Uploads and downloads beside each other,
+ * without a program, show how much they slow each other. Every byte of the results is checked. With
  * --check a median below the bar is a failure. Exits with 77 where the place cannot be used.
  */
 #include "pairs.h"
@@ -28,7 +29,7 @@ enum { MOST_BLOCKS = 8, MOST_ROUNDS = 301 };
 
 static const double bar = 0.90;
 
-static long batches = 64, kib = 8192, block_count = 3, rounds = 11;
+static long batches = 256, kib = 1024, block_count = 6, rounds = 11;
 static size_t bytes;
 static uint32_t elements; /* of a batch */
 static unsigned char *inputs, *results;
@@ -185,6 +186,24 @@ static double download_all(void) {
     return milliseconds_since(begin);
 }
 
+static void *download_beside(void *unused) {
+    (void)download_all();
+    return unused;
+}
+
+/* Both use the host's memory, and the processor's copies of it, so that they slow each other. */
+static double upload_beside_downloads(void) {
+    pthread_t reader;
+    const double begin = now_ns();
+    if (pthread_create(&reader, NULL, download_beside, NULL)) {
+        fprintf(stderr, "there is no thread for the downloads\n");
+        exit(1);
+    }
+    (void)upload_all();
+    pthread_join(reader, NULL);
+    return milliseconds_since(begin);
+}
+
 /* ---- the pipeline ---- */
 
 typedef void read_function(long batch, acu_mark *mark);
@@ -254,9 +273,12 @@ static double run_pipeline(read_function *function) {
 
 /* ---- rounds ---- */
 
-enum { UPLOAD, COMPUTE, DOWNLOAD, AFTER, IN_ORDER, KINDS };
+enum { UPLOAD, COMPUTE, DOWNLOAD, BESIDE, AFTER, IN_ORDER, KINDS };
 
-static const char *const names[KINDS] = {"upload", "program", "download",
+static const char *const names[KINDS] = {"upload",
+                                         "program",
+                                         "download",
+                                         "upload beside downloads, without a program",
                                          "pipeline, acu_block_read_after()",
                                          "pipeline, acu_block_read()"};
 static double times[KINDS][MOST_ROUNDS], parts[KINDS][MOST_ROUNDS];
@@ -270,6 +292,8 @@ static void time_one(int kind, int round) {
         *to = compute_all();
     else if (kind == DOWNLOAD)
         *to = download_all();
+    else if (kind == BESIDE)
+        *to = upload_beside_downloads();
     else {
         *to = run_pipeline(kind == AFTER ? read_after_mark : read_in_order);
         check_results(names[kind]);

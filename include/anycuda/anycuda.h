@@ -39,6 +39,7 @@
 #include <anycuda/status.h>
 #include <anycuda/stream.h>
 #include <anycuda/supports.h>
+#include <anycuda/tensor_map.h>
 #include <anycuda/texture.h>
 #include <anycuda/transfer.h>
 #include <anycuda/value.h>

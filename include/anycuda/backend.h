@@ -181,6 +181,9 @@ typedef struct acu_backend {
     /* Gives back memory that the back end keeps for itself, before an allocation fails. NULL:
      * nothing is kept. */
     void (*device_trim)(acu_backend_device *device);
+    /* At exit device_close() is called for devices that nothing uses. False: it is not, because the
+     * driver ends itself, and may have done so before. */
+    bool closes_at_exit;
 } acu_backend;
 
 /**

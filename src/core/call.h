@@ -13,6 +13,8 @@ typedef struct acu_call {
     bool made_here;    /* anycuda made the result: a refusal or an injected error */
     bool injected;     /* the result is an injected error */
     uint64_t start_ns; /* CLOCK_MONOTONIC */
+    /* What the trace measures of the call on the device, a number of its own; 0: nothing. */
+    unsigned measured;
 } acu_call;
 
 /* Begins a call on the slow path of a slot: loads the library on first use, binds the function for

@@ -21,6 +21,19 @@ typedef struct acu_hooks {
     void (*end)(acu_call *call);
 } acu_hooks;
 
-extern const acu_hooks acu_layer_hooks;
+/* The trace for viewers, where a program has that, puts its own hooks before these when the program
+ * starts. */
+extern acu_hooks acu_layer_hooks;
+
+struct acu_range_event;
+
+/* The trace for viewers, and of ranges. Only programs have this that use the safe layer, call
+ * acu_trace_to() or are linked with `-Wl,-u,acu_trace_file`. */
+typedef struct acu_trace_file_hooks {
+    /* Writes what a range or mark is into the trace, be that for viewers or of lines. */
+    void (*range)(const struct acu_range_event *event, uint64_t id);
+} acu_trace_file_hooks;
+
+extern const acu_trace_file_hooks acu_trace_file;
 
 #endif

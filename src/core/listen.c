@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "core/hooks.h"
 #include "core/nvtx.h"
 
 unsigned acu_listeners = ACU_LISTENER_UNKNOWN;
@@ -12,6 +13,7 @@ static _Thread_local bool
 
 static void look(void) {
     looking = true;
+    (void)acu_layer_hooks.on(); /* reads the environment, which may switch the trace on */
     if (acu_nvtx_attach())
         __atomic_or_fetch(&acu_listeners, ACU_LISTENER_TOOL, __ATOMIC_RELEASE);
     looking = false;
@@ -39,5 +41,7 @@ uint64_t acu_listen_tell(const acu_range_event *event) {
         id = acu_nvtx_tell(event);
     if (event->step == ACU_RANGE_START && !id)
         id = next_id();
+    if (listeners & (unsigned)ACU_LISTENER_TRACE)
+        acu_trace_file.range(event, event->step == ACU_RANGE_END ? event->id : id);
     return id;
 }

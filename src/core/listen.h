@@ -10,6 +10,7 @@
 enum {
     ACU_LISTENER_UNKNOWN = 1, /* it was not looked yet whether there is a tool or a trace */
     ACU_LISTENER_TOOL = 2,
+    ACU_LISTENER_TRACE = 4,
 };
 
 /* The listeners, as bits; atomic. */

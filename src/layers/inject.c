@@ -67,11 +67,11 @@ static const char no_at[] =
 static const char no_calls[] = MISTAKE(
     "does not name after '@' the calls that fail",
     "3 (the third), 3+ (from it on), * (each), 5% (by chance); then ':', as in cudaMalloc@3:2");
-#define AN_ERROR                                                                                   \
-    "its number or its name, as in cudaMalloc@3:2 or cudaMalloc@3:cudaErrorMemoryAllocation"
-static const char no_error[] = MISTAKE("does not end with ':' and an error", AN_ERROR);
-static const char unknown_error[] =
-    MISTAKE("ends with an error that no library of CUDA has", AN_ERROR);
+/* Both are about the error: `an_error` is expected instead, and is here once. */
+static const char no_error[] = "does not end with ':' and an error";
+static const char unknown_error[] = "ends with an error that no library of CUDA has";
+static const char an_error[] = MISTAKE(
+    "", "its number or its name, as in cudaMalloc@3:2 or cudaMalloc@3:cudaErrorMemoryAllocation");
 static const char no_seed[] = MISTAKE("gives no number", "one of at most 64 bits, as in seed=42");
 static const char too_many[] = MISTAKE(
     "is one rule too many", "at most 32; one can be about many functions, as in cudaMalloc*@3:2");
@@ -83,6 +83,8 @@ static void report_mistake(const char *about, const char *item, size_t size, con
     acu_line_put_complaint(&out, about, " injects no errors: ", item, size);
     acu_line_put(&out, " ");
     acu_line_put(&out, mistake);
+    if (mistake == no_error || mistake == unknown_error)
+        acu_line_put(&out, an_error);
     acu_line_write(&out, STDERR_FILENO);
 }
 

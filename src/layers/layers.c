@@ -7,6 +7,7 @@
 
 #include "core/hooks.h"
 #include "layers/inject.h"
+#include "layers/layers.h"
 #include "layers/trace.h"
 #include "loader/platform.h"
 #include "loader/library.h"
@@ -27,26 +28,18 @@ static bool is_on(void) {
     return acu_trace_on() || acu_inject_on();
 }
 
-/* Sends the calls of functions that are bound already through the layers. */
-static void take_slots_back(void) {
-    if (!is_on())
+void acu_layers_take_slots_back(void) {
+    if (!acu_layer_hooks.on())
         return;
     for (int id = 0; id < ACU_LIBRARIES; id++)
         if (acu_library_of((acu_library_id)id))
             acu_slot_unpublish(acu_library_of((acu_library_id)id));
 }
 
-int acu_trace_to(const char *target) {
-    read_environment_once();
-    int error = acu_trace_set(target, "acu_trace_to");
-    take_slots_back();
-    return error;
-}
-
 int acu_inject_errors(const char *rule) {
     read_environment_once();
     int error = acu_inject_set(rule, "acu_inject_errors");
-    take_slots_back();
+    acu_layers_take_slots_back();
     return error;
 }
 
@@ -65,4 +58,4 @@ static void end(acu_call *call) {
     errno = kept;
 }
 
-const acu_hooks acu_layer_hooks = {.on = is_on, .begin = begin, .end = end};
+acu_hooks acu_layer_hooks = {.on = is_on, .begin = begin, .end = end};

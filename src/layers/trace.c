@@ -55,7 +55,7 @@ static void put_flags(acu_line *out, const acu_type *type, uint64_t bits) {
         uint64_t bit = (uint64_t)type->values[i].value;
         if (bit == 0 || (bit & bits) != bit)
             continue;
-        acu_line_print(out, "%s", between);
+        acu_line_put(out, between);
         acu_line_put(out, acu_part_name(type->name, i));
         bits &= ~bit;
         between = "|";
@@ -120,7 +120,7 @@ static void put_record(acu_line *out, const acu_type *type, const char *record, 
 
 static void put_value(acu_line *out, const acu_type *type, const void *at, int32_t tag, int depth) {
     const char *text;
-    switch (type->kind) {
+    switch ((acu_kind)type->kind) {
     case ACU_KIND_SIGNED:
     case ACU_KIND_CHAR:
         acu_line_print(out, "%" PRId64, acu_value_read(type, at));
@@ -248,7 +248,11 @@ static bool can_follow(const acu_call *call, unsigned i, const void *pointer, bo
            acu_platform_is_readable(pointer, param->type->size);
 }
 
-static void put_argument(acu_line *out, const acu_call *call, unsigned i, bool written) {
+/* What is for the trace for viewers, too, is a function of its own there, and part of the functions
+ * below here: the linker drops it from the many programs without that trace. */
+#define SHARED static inline __attribute__((always_inline))
+
+SHARED void put_argument(acu_line *out, const acu_call *call, unsigned i, bool written) {
     const acu_param *param = &call->function->params[i];
     int32_t tag = acu_argument_tag(call->function, i, call->args);
     const void *argument = acu_argument_at(call->function, i, call->args);
@@ -271,7 +275,7 @@ static void put_argument(acu_line *out, const acu_call *call, unsigned i, bool w
         put_value(out, param->type, pointer, tag, 0);
 }
 
-static void put_result(acu_line *out, const acu_call *call) {
+SHARED void put_result(acu_line *out, const acu_call *call) {
     const acu_type *results = acu_library_about(call->function->library)->result_type;
     if (call->function->returns == ACU_RETURNS_STATUS) {
         const char *name = acu_value_name(results, call->result);
@@ -391,12 +395,33 @@ static void end_lost_trace(int fd) {
     }
 }
 
-void acu_trace_call(const acu_call *call, uint64_t duration_ns) {
+/* Returns the trace's descriptor; -1 if the trace is off, or is lost and ends. */
+SHARED int descriptor(void) {
     int fd = atomic_load(&trace_fd);
-    if (fd < 0)
-        return;
-    if (is_our_file(fd))
+    if (fd < 0 || is_our_file(fd))
+        return fd;
+    end_lost_trace(fd);
+    return -1;
+}
+
+void acu_trace_call(const acu_call *call, uint64_t duration_ns) {
+    int fd = descriptor();
+    if (fd >= 0)
         write_call(call, fd, duration_ns);
-    else
-        end_lost_trace(fd);
+}
+
+/* ---- for the trace for viewers ---- */
+
+void acu_trace_put_argument(acu_line *out, const acu_call *call, unsigned i, bool written) {
+    put_argument(out, call, i, written);
+}
+
+void acu_trace_put_result(acu_line *out, const acu_call *call) {
+    put_result(out, call);
+}
+
+void acu_trace_line(acu_line *line) {
+    int fd = descriptor();
+    if (fd >= 0)
+        acu_line_write(line, fd);
 }

@@ -79,7 +79,7 @@ static void forget_devices(void) {
     acu_place_forks++;
 }
 
-/* Closes at exit the devices that nothing uses any more. */
+/* Closes at exit the devices that nothing uses any more, where the back end allows it. */
 static void close_devices(void) {
     pthread_mutex_lock(&devices.lock);
     acu_place_device **link = &devices.first;
@@ -88,7 +88,7 @@ static void close_devices(void) {
         pthread_mutex_lock(&device->lock);
         const bool idle = device->device && !device->clients && !device->programs;
         pthread_mutex_unlock(&device->lock);
-        if (!idle) {
+        if (!idle || !device->table->closes_at_exit) {
             link = &device->next;
             continue;
         }

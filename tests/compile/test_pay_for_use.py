@@ -135,19 +135,24 @@ def test_whole_objects_are_those_of_one_api(library: Library, tmp_path: Path) ->
 
 
 def test_the_whole_library_is_small(library: Library) -> None:
-    """NVML, WebGPU with its back end, and the runtime interface with its others have bars of their own."""
-    found = {"cuda": 0, "nvml": 0, "webgpu": 0, "runtime": 0}
+    """NVML, WebGPU, the runtime interface with its other back ends, and profiling's own have bars of their own."""
+    found = {"cuda": 0, "nvml": 0, "webgpu": 0, "runtime": 0, "profiling": 0}
+    profiling = {"json", "listen", "nvtx", "profile", "trace_device", "trace_file", "trace_to"}
     runtime = {path.stem for path in (ROOT / "src/runtime").rglob("*.c")} - {"cuda"}  # generated/src/ has a cuda.c, too
     for line in works(["size", library.archive]).splitlines()[1:]:
         text, data, *_, member = line.split()[:6]
         part = "webgpu" if re.match(r"(library_)?(web)?gpu", member) else "cuda"
         part = "nvml" if re.match(r"(library_)?nvml", member) else part
-        found["runtime" if part == "cuda" and member.split(".")[0] in runtime else part] += int(text) + int(data)
+        if part == "cuda":
+            name = member.split(".")[0]
+            part = "runtime" if name in runtime else "profiling" if name in profiling else part
+        found[part] += int(text) + int(data)
     print(f"bytes of code, constants and data: {found}")
     assert found["cuda"] <= 1280 * 1024
     assert 0 < found["nvml"] <= 320 * 1024
     assert 0 < found["webgpu"] <= 192 * 1024
     assert 0 < found["runtime"] <= 192 * 1024
+    assert 0 < found["profiling"] <= 24 * 1024
 
 
 def test_a_program_without_webgpu_has_nothing_of_it(library: Library, tmp_path: Path) -> None:

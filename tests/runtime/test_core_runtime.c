@@ -1,6 +1,10 @@
 /* The core: which runtimes there are, how they are registered, and what their places are. */
 #include "core_test.h"
 
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 static acu_place place;
 
 static int setup(void **state) {
@@ -378,6 +382,53 @@ static void a_runtime_too_many(void **state) {
     assert_int_equal(acu_runtime_count(), 64);
 }
 
+/* ---- the end of a process ---- */
+
+static int said; /* the pipe for what closing says */
+
+static void say_closed(acu_backend_device *device) {
+    if (write(said, "closed", 6) != 6)
+        _exit(2);
+    made_up_backend.device_close(device);
+}
+
+static void close_at_exit(acu_backend *table) {
+    table->device_close = say_closed;
+    table->closes_at_exit = true;
+}
+
+static void keep_at_exit(acu_backend *table) {
+    table->device_close = say_closed;
+}
+
+/* Uses a place in a process of its own; returns how many bytes that said at its end. */
+static size_t said_at_exit(void (*change)(acu_backend *table)) {
+    char text[16];
+    int ends[2], status = -1;
+    acu_client *client = NULL;
+    assert_int_equal(pipe(ends), 0);
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        said = ends[1];
+        if (acu_client_get_default(made_up_register(change), &client) || acu_client_release(client))
+            _exit(1);
+        exit(0);
+    }
+    close(ends[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    const ssize_t size = read(ends[0], text, sizeof text);
+    close(ends[0]);
+    return (size_t)size;
+}
+
+static void devices_are_closed_at_exit_if_they_can_be(void **state) {
+    (void)state;
+    assert_int_equal(said_at_exit(close_at_exit), 6);
+    assert_int_equal(said_at_exit(keep_at_exit), 0);
+}
+
 int main(void) {
     place = made_up_register(NULL);
     const struct CMUnitTest tests[] = {
@@ -394,6 +445,7 @@ int main(void) {
         cmocka_unit_test_setup(a_table_says_what_a_place_can, setup),
         cmocka_unit_test_setup(handles_that_are_null_are_refused, setup),
         cmocka_unit_test_setup(types_that_places_compute_with, setup),
+        cmocka_unit_test_setup(devices_are_closed_at_exit_if_they_can_be, setup),
         cmocka_unit_test_setup(a_runtime_too_many, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

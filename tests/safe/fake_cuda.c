@@ -214,6 +214,15 @@ static int fake_cudaGraphNodeGetDependencies(void *node, void **nodes, void *dat
     return 0;
 }
 
+/* Nothing ever has the object, so that its data goes at once. */
+COUNTED(cudaUserObjectCreate)
+static int fake_cudaUserObjectCreate(void **object, void *data, void (*destroy)(void *)) {
+    count_cudaUserObjectCreate++;
+    *object = NULL;
+    destroy(data);
+    return 0;
+}
+
 static int nothing(void) {
     return 0;
 }
@@ -252,6 +261,7 @@ static const struct {
     FAKE(cudaGraphGetEdges),
     FAKE(cudaGraphGetNodes),
     FAKE(cudaGraphNodeFindInClone),
+    FAKE(cudaUserObjectCreate),
     FAKE(cudaGraphNodeGetDependencies),
     FAKE(cudaGraphInstantiateWithParams),
     FAKE(cudaGraphLaunch),

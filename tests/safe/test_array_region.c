@@ -353,6 +353,33 @@ static void random_boxes_are_those_of_a_loop(void **state) {
     try_seeds(20, copy_at_random);
 }
 
+/* CUDA takes the source from the layer of the destination, so that such a copy goes by memory. */
+static void layers_of_one_array_are_copied(void **state) {
+    (void)state;
+    static const unsigned flags[] = {ACU_ARRAY_LAYERED, ACU_ARRAY_CUBE,
+                                     ACU_ARRAY_LAYERED | ACU_ARRAY_CUBE};
+    const acu_extent two = {2, 1, 2};
+    for (size_t i = 0; i < COUNT(flags); i++) {
+        acu_array *array = numbered(a, (acu_extent){4, 4, 6}, flags[i], 0);
+        const acu_region_pair pairs[] = {
+            {{.array = array, .at = {0, 0, 0}}, {.array = array, .at = {1, 2, 3}}, two},
+            {{.array = array, .at = {0, 3, 4}}, {.array = array, .at = {2, 0, 0}}, two}};
+        OK(acu_region_copy(&pairs[0].to, &pairs[0].from, two, NULL));
+        assert_int_equal(element(array, 0, 0, 0), 57);
+        assert_int_equal(element(array, 1, 0, 1), 74);
+        OK(acu_batch_copy_regions(b, pairs, 2, NULL, 0, NULL));
+        assert_int_equal(element(array, 0, 3, 4), 2);
+        assert_int_equal(element(array, 1, 3, 5), 19);
+        OK(acu_stream_begin_capture(b, NULL));
+        FAILS(acu_region_copy(&pairs[0].to, &pairs[0].from, two, b), ACU_ERROR_CAPTURE,
+              "between two layers of one array CUDA copies from the wrong layer");
+        acu_graph *graph = NULL;
+        OK(acu_stream_end_capture(b, &graph));
+        OK(acu_graph_release(graph));
+        OK(acu_array_release(array));
+    }
+}
+
 static void a_report_names_the_arrays(void **state) {
     (void)state;
     acu_batch_failure failures[3];
@@ -411,6 +438,7 @@ int main(void) {
         TEST(a_pitch_of_no_whole_elements_goes_alone),
         TEST(compressed_arrays_are_in_batches),
         TEST(random_boxes_are_those_of_a_loop),
+        TEST(layers_of_one_array_are_copied),
         TEST(a_report_names_the_arrays),
         TEST(a_capture_takes_arrays),
     };

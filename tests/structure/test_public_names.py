@@ -27,7 +27,7 @@ NOUNS = sorted(
         """allocator args array backend batch block buffer client code code_cache conditional device device_guard domain
         dtype event exec execution_context external external_memory external_semaphore graph graph_memory kernel launch
         mark memory mipmap module multicast node physical place pool profiler program quarantine range region replay run
-        runtime share stream surface texture transfer virtual""",
+        runtime share stream surface tensor_map texture transfer virtual""",
     ),
     key=len,
     reverse=True,

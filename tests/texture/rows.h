@@ -46,7 +46,8 @@ typedef struct row {
     unsigned count;
     char component; /* that is gathered */
     char type;      /* of the results: f, u or s */
-    float allowed;  /* how much an answer may differ from a GPU's, as a part of the texels' range */
+    float allowed; /* how much an answer may differ from a GPU's, as a part of the texels' range; 0:
+                      all have to be the same bits */
 } row;
 
 /* Writes row `index` to `out`; returns 0 where there is none. */

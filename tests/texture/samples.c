@@ -294,7 +294,7 @@ static void compare_row(const row *r, int code, char *line, counts *c) {
         c->exact++;
     } else {
         const double error = kept && is_mixed(r) ? worst(kept) / range_of(r) : 1;
-        const bool is_near = error <= r->allowed;
+        const bool is_near = r->allowed > 0 && error <= r->allowed;
         *(is_near ? &c->near : &c->wrong) += 1;
         if (!is_near || getenv("VERBOSE"))
             printf("%s: differs by %.5f of the range, allowed are %.5f\n", r->name, error,

@@ -260,6 +260,33 @@ def test_picture(graph: AcuGraph) -> None:
     assert all(at[1] < at[-1] for _, at in paths), "dependencies go down"
 
 
+TIMED = """digraph g {
+  graph [replays=4 together=1 us_whole=90 us_measured=95 us_between=1];
+  a [kind="kernel" title="first" us=40 us_begin=0];
+  b [kind="kernel" title="second <&>" us=50 us_begin=20];
+  c [kind="kernel" title="third" us=30 us_begin=40];
+  d [kind="kernel" title="nothing" us=0 us_begin=90];
+  e [kind="kernel" title="not timed"];
+  a -> c;
+}
+"""
+
+
+def test_timeline(graph: AcuGraph) -> None:
+    picture = ElementTree.fromstring(graph("--timeline", "-", text=TIMED))
+    boxes = {box.id: box for box in boxes_in(picture)}
+    assert sorted(boxes) == ["a", "b", "c", "d"]
+    every = list(boxes.values())
+    assert not any(one.overlaps(other) for i, one in enumerate(every) for other in every[:i])
+    assert boxes["a"].y == boxes["c"].y != boxes["b"].y, "what ran at the same time is in lanes of its own"
+    assert boxes["a"].width / boxes["b"].width == pytest.approx(0.8, abs=0.01)
+    assert boxes["c"].x == pytest.approx(boxes["a"].x + boxes["a"].width, abs=0.1)
+    text = "\n".join(picture.itertext())
+    assert "4 nodes, independent ones together, medians of 4" in text and "second <&>" in text and "80.0 us" in text
+    assert graph("--timeline", "time.svg", "graph.dot", status=FAILED).startswith("acu-graph: graph.dot has no times")
+    assert not (graph.folder / "time.svg").exists()
+
+
 def test_picture_in_a_file(graph: AcuGraph) -> None:
     assert graph("--svg", "graph.svg", "graph.dot") == ""
     said = (graph.folder / "graph.svg").read_text()
@@ -362,6 +389,8 @@ def test_arguments(graph: AcuGraph) -> None:
     assert "unknown argument: --what" in graph("--what", status=USAGE)
     assert "unknown argument: --svgs" in graph("--svgs", status=USAGE)
     assert "--svg needs a file" in graph("--svg", status=USAGE)
+    assert "--timeline needs a file" in graph("--timeline=", status=USAGE)
+    assert "exclude each other" in graph("--svg", "a", "--timeline", "b", status=USAGE)
     assert "--top needs a number, not x" in graph("--top", "x", status=USAGE)
     assert "--top needs a number, not -1" in graph("--top=-1", status=USAGE)
     assert "only one file can be shown, not also b" in graph("a", "b", status=USAGE)
@@ -371,7 +400,7 @@ def test_random_bytes(graph: AcuGraph) -> None:
     """No file makes the program crash, and what is drawn is well-formed."""
     chance = random.Random(17)
     signs = b'{}[]"\\<>;=-> \n#/*:,ansubgraph' + bytes(range(0, 256, 37))
-    for text in [SAVED, OF_CUDA, random_graph(chance)[0]] * 20:
+    for text in [SAVED, OF_CUDA, TIMED, random_graph(chance)[0]] * 15:
         data = bytearray(text.encode())
         for _ in range(chance.randint(1, 12)):
             at = chance.randrange(len(data))
@@ -385,7 +414,7 @@ def test_random_bytes(graph: AcuGraph) -> None:
                 case _:
                     data[at:at] = data[at // 2 : at // 2 + chance.randint(1, 60)]
             data = data or bytearray(b"digraph")
-        done = graph.run("--svg", "-", text=bytes(data))
+        done = graph.run(chance.choice(("--svg", "--timeline")), "-", text=bytes(data))
         assert done.returncode in (DONE, FAILED), (done.returncode, done.stderr, bytes(data))
 
 

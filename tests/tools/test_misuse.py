@@ -35,6 +35,7 @@ NOUNS = [
     "profile",
     "region",
     "stream",
+    "tensor_map",
     "texture",
     "transfer",
     "value",

@@ -5,6 +5,7 @@
 #include "core/refuse.h"
 #include "core/values.h"
 #include <anycuda/layers.h>
+#include "layers/trace_file.h"
 #include "loader/library.h"
 #include "loader/slot.h"
 #include "../scratch.h"
@@ -66,6 +67,17 @@ int acu_refuse_newer(const acu_function *function, const char *what, int since) 
 int acu_refuse_invalid(const acu_function *function, const char *what, const char *why) {
     (void)why;
     return acu_refuse(function, 1, what);
+}
+
+/* The trace for viewers, which tests/profile/ tests: here no target is one. */
+const acu_trace_file_hooks acu_trace_file;
+
+/* NOLINTNEXTLINE(readability-non-const-parameter): the declaration is that of trace_file.h */
+bool acu_trace_file_set(const char *target, const char *about, int *error) {
+    (void)target;
+    (void)about;
+    (void)error;
+    return false;
 }
 
 /* ---- descriptions ---- */

@@ -6,7 +6,7 @@
 static const char *const font = "Helvetica, Arial, 'Liberation Sans', sans-serif";
 enum { EDGE = 16, HEAD = 64, TITLE_LETTERS = 36, LINE = 16, HEADER = 22 };
 
-static void put_text(FILE *to, const char *text) {
+void picture_put_text(FILE *to, const char *text) {
     for (; *text; text++)
         if (*text == '&')
             fputs("&amp;", to);
@@ -18,8 +18,7 @@ static void put_text(FILE *to, const char *text) {
             fputc((unsigned char)*text < ' ' ? ' ' : *text, to);
 }
 
-/* Returns a color that is safe in an attribute: the file's, if it is "#rrggbb". */
-static const char *color_of(const char *text, const char *otherwise) {
+const char *picture_color(const char *text, const char *otherwise) {
     return strlen(text) == 7 && *text == '#' && strspn(text + 1, "0123456789abcdefABCDEF") == 6
                ? text
                : otherwise;
@@ -58,7 +57,7 @@ static void draw_edge(FILE *to, const picture *graph, const edge *e) {
     fputs("'>", to);
     if (*e->label) {
         fputs("<title>", to);
-        put_text(to, e->label);
+        picture_put_text(to, e->label);
         fputs("</title>", to);
     }
     fputs("</path>\n", to);
@@ -68,22 +67,21 @@ static void draw_edge(FILE *to, const picture *graph, const edge *e) {
 
 static void put_line(FILE *to, const char *class, double x, double y, const char *text) {
     fprintf(to, "<text class='%s' x='%.1f' y='%.1f'>", class, x, y);
-    put_text(to, text);
+    picture_put_text(to, text);
     fputs("</text>\n", to);
 }
 
-/* Writes what a browser shows beside the pointer. */
-static void put_tooltip(FILE *to, const node *n) {
+void picture_put_tooltip(FILE *to, const node *n) {
     char time[32], least[32], most[32];
     fputs("<title>", to);
-    put_text(to, n->id);
+    picture_put_text(to, n->id);
     fputs(": ", to);
-    put_text(to, n->title);
+    picture_put_text(to, n->title);
     const char *const more[] = {n->kind, n->kernel, n->detail};
     for (size_t i = 0; i < 3; i++)
         if (*more[i]) {
             fputc('\n', to);
-            put_text(to, more[i]);
+            picture_put_text(to, more[i]);
         }
     picture_time(n->us, time);
     picture_time(n->least, least);
@@ -127,9 +125,9 @@ static void draw_lines(FILE *to, const node *n) {
     if (kind || *n->detail) {
         y += LINE;
         fprintf(to, "<text class='kind' x='%.1f' y='%.1f'>", x, y);
-        put_text(to, kind ? n->kind : "");
+        picture_put_text(to, kind ? n->kind : "");
         fputs(kind && *n->detail ? " &#183; " : "", to);
-        put_text(to, n->detail);
+        picture_put_text(to, n->detail);
         fputs("</text>\n", to);
     }
     picture_time(n->us, time);
@@ -139,9 +137,10 @@ static void draw_lines(FILE *to, const node *n) {
 
 static void draw_node(FILE *to, const node *n) {
     if (*n->id) {
-        const char *line = color_of(n->line, "#6b7280"), *fill = color_of(n->fill, "#f3f4f6");
+        const char *line = picture_color(n->line, "#6b7280"),
+                   *fill = picture_color(n->fill, "#f3f4f6");
         fputs("<g>", to);
-        put_tooltip(to, n);
+        picture_put_tooltip(to, n);
         fprintf(to,
                 "<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' rx='5' fill='%s' "
                 "stroke='%s' stroke-width='%s'/>\n",
@@ -201,13 +200,7 @@ static void put_scale(FILE *to, const picture *graph, double y) {
     put_line(to, "kind", EDGE + 128, y + 8, most);
 }
 
-void picture_draw(picture *graph, const char *file, FILE *to) {
-    picture_place(graph);
-    const bool timed = picture_longest(graph) > 0;
-    const double head = HEAD + (timed ? 24 : -8);
-    const double least = timed ? 470 : 300;
-    const double inner = graph->width + 2.0 * EDGE, width = inner < least ? least : inner;
-    const double height = graph->height + head + EDGE;
+void picture_begin_svg(FILE *to, double width, double height) {
     fprintf(to,
             "<svg xmlns='http://www.w3.org/2000/svg' width='%.0f' height='%.0f' "
             "viewBox='0 0 %.0f %.0f' font-family=\"%s\">\n",
@@ -215,6 +208,8 @@ void picture_draw(picture *graph, const char *file, FILE *to) {
     fputs("<style>.name{font-size:13px;font-weight:600;fill:#111827}"
           ".kind{font-size:11px;fill:#4b5563}.time{font-size:12px;font-weight:600;fill:#111827}"
           ".head{font-size:15px;font-weight:600;fill:#111827}"
+          ".small,.bar{font-size:11px;fill:#4b5563}.bar{fill:#111827}"
+          ".grid{stroke:#e5e7eb;stroke-width:1}"
           ".edge,.chain{fill:none;stroke:#8b93a1;stroke-width:1.2;marker-end:url(#tip)}"
           ".chain{stroke:#1f2937;stroke-width:2.2}.early{stroke-dasharray:5 3}"
           ".inner{fill:#ffffff;stroke:#7a4fc0;stroke-width:1;stroke-dasharray:5 3}</style>\n"
@@ -223,6 +218,16 @@ void picture_draw(picture *graph, const char *file, FILE *to) {
           "</marker>\n",
           to);
     fprintf(to, "<rect width='%.0f' height='%.0f' fill='#ffffff'/>\n", width, height);
+}
+
+void picture_draw(picture *graph, const char *file, FILE *to) {
+    picture_place(graph);
+    const bool timed = picture_longest(graph) > 0;
+    const double head = HEAD + (timed ? 24 : -8);
+    const double least = timed ? 470 : 300;
+    const double inner = graph->width + 2.0 * EDGE, width = inner < least ? least : inner;
+    const double height = graph->height + head + EDGE;
+    picture_begin_svg(to, width, height);
     put_head(to, graph, file);
     if (timed)
         put_scale(to, graph, 68);

@@ -8,6 +8,7 @@
 static const char help[] =
     "usage: acu-graph [--top N] [FILE]\n"
     "       acu-graph --svg PICTURE [FILE]\n"
+    "       acu-graph --timeline PICTURE [FILE]\n"
     "\n"
     "Shows a graph that acu_graph_draw() has saved: how many nodes of which type,\n"
     "how deep and wide it is, and where its time goes, if it was profiled.\n"
@@ -15,6 +16,8 @@ static const char help[] =
     "files (cudaGraphDebugDotPrint) are read, too; they have no times.\n"
     "\n"
     "  --svg PICTURE  write a picture for a browser instead; '-' is standard output\n"
+    "  --timeline PICTURE\n"
+    "                 the same, of when each node of a profiled graph ran\n"
     "  --top N        print N nodes (15): the slowest ones, or the first ones\n"
     "  -h, --help     print this\n"
     "  --version      print the version\n"
@@ -27,7 +30,7 @@ static const char help[] =
 enum { DONE, FAILED, USAGE, TOP = 15 };
 
 typedef struct arguments {
-    const char *file, *svg;
+    const char *file, *svg, *timeline;
     size_t top;
     bool help, version;
 } arguments;
@@ -64,6 +67,8 @@ static int parse(arguments *a, int count, char **words) {
             a->version = true;
         else if ((value = value_of("--svg", &i, count, words)))
             bad = *(a->svg = value) ? 0 : wrong("--svg needs a file", "");
+        else if ((value = value_of("--timeline", &i, count, words)))
+            bad = *(a->timeline = value) ? 0 : wrong("--timeline needs a file", "");
         else if ((value = value_of("--top", &i, count, words)))
             bad = set_top(a, value);
         else if ((*word == '-' && word[1]) || a->file)
@@ -74,7 +79,7 @@ static int parse(arguments *a, int count, char **words) {
         if (bad)
             return bad;
     }
-    return 0;
+    return a->svg && a->timeline ? wrong("--svg and --timeline exclude each other", "") : 0;
 }
 
 /* ---- files ---- */
@@ -97,12 +102,19 @@ static char *read_all(FILE *file) {
     return ferror(file) ? NULL : text;
 }
 
-static int write_svg(picture *graph, const char *name, const char *path) {
+static int write_svg(picture *graph, const char *name, const char *path, bool timeline) {
     const bool standard = strcmp(path, "-") == 0;
+    if (timeline && !picture_draw_timeline(graph, name, NULL)) {
+        fprintf(stderr, "acu-graph: %s has no times: acu_graph_profile() measures them\n", name);
+        return FAILED;
+    }
     FILE *file = standard ? stdout : fopen(path, "w");
     if (!file)
         return cannot("write", path);
-    picture_draw(graph, name, file);
+    if (timeline)
+        (void)picture_draw_timeline(graph, name, file);
+    else
+        picture_draw(graph, name, file);
     const bool bad = ferror(file) != 0;
     if ((standard ? fflush(file) : fclose(file)) != 0 || bad)
         return cannot("write", path);
@@ -125,8 +137,8 @@ static int show(const arguments *a) {
         return FAILED;
     }
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    if (a->svg)
-        return write_svg(graph, name, a->svg);
+    if (a->svg || a->timeline)
+        return write_svg(graph, name, a->svg ? a->svg : a->timeline, a->timeline != NULL);
     picture_print(graph, name, a->top);
     return fflush(stdout) == 0 && !ferror(stdout) ? DONE : cannot("write", "standard output");
 }

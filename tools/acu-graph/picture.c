@@ -53,6 +53,17 @@ void picture_time(double us, char text[32]) {
         snprintf(text, 32, "%.2f s", us / 1e6);
 }
 
+double picture_width(const char *text, double size) {
+    double width = 0;
+    for (const char *c = text; *c; c++)
+        if (!is_later_byte(*c))
+            width += strchr("iIljt.,:;'|!()[]{}f ", *c) ? 0.33
+                     : strchr("mwMW@%", *c)             ? 0.92
+                     : *c >= 'A' && *c <= 'Z'           ? 0.7
+                                                        : 0.57;
+    return width * size;
+}
+
 /* ---- names ---- */
 
 /* Adds a part of a name of `length` letters; "::" stands between two. */

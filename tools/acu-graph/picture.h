@@ -100,7 +100,21 @@ static inline bool is_later_byte(char byte) {
 /* ---- output ---- */
 
 void picture_print(picture *graph, const char *file, size_t top);
-/* Writes an SVG. */
+/* Write an SVG: of the nodes and their order, or of their times. The second one returns false where
+ * there are none; with `to` NULL it writes nothing. */
 void picture_draw(picture *graph, const char *file, FILE *to);
+bool picture_draw_timeline(picture *graph, const char *file, FILE *to);
+
+/* ---- for both pictures ---- */
+
+/* Begins an SVG of that size, with a white ground. */
+void picture_begin_svg(FILE *to, double width, double height);
+void picture_put_text(FILE *to, const char *text);
+/* Writes what a browser shows beside the pointer. */
+void picture_put_tooltip(FILE *to, const node *n);
+/* Returns a color that is safe in an attribute: the file's, if it is "#rrggbb". */
+const char *picture_color(const char *text, const char *otherwise);
+/* Returns the width of a text in pixels, about as Helvetica and Arial have it at this size. */
+double picture_width(const char *text, double size);
 
 #endif

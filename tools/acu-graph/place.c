@@ -138,24 +138,12 @@ void picture_order(picture *graph) {
 
 /* ---- sizes ---- */
 
-/* Returns the width of a text in pixels, about as Helvetica and Arial have it at this size. */
-static double width_of(const char *text, double size) {
-    double width = 0;
-    for (const char *c = text; *c; c++)
-        if (!is_later_byte(*c))
-            width += strchr("iIljt.,:;'|!()[]{}f ", *c) ? 0.33
-                     : strchr("mwMW@%", *c)             ? 0.92
-                     : *c >= 'A' && *c <= 'Z'           ? 0.7
-                                                        : 0.57;
-    return width * size;
-}
-
 static void find_size(node *n) {
     char title[128], time[32];
     picture_name(n->title, TITLE_LETTERS, title, sizeof title);
     picture_time(n->us, time);
-    const double kind = width_of(n->kind, 11) + 8 + width_of(n->detail, 11);
-    n->width = width_of(title, 13);
+    const double kind = picture_width(n->kind, 11) + 8 + picture_width(n->detail, 11);
+    n->width = picture_width(title, 13);
     n->width = 30 + (kind > n->width ? kind : n->width);
     n->width = n->width < 110 ? 110 : n->width;
     const bool two = (*n->kind && strcmp(n->kind, n->title) != 0) || *n->detail;
@@ -465,7 +453,7 @@ static void copy_x(const layout *l) {
                 p->e->bends[p->bend] = x;
         }
     graph->width = most - least + 2.0 * MARGIN;
-    const double label = width_of(graph->label, 11) + 2.0 * MARGIN;
+    const double label = picture_width(graph->label, 11) + 2.0 * MARGIN;
     if (graph->parent && graph->width < label)
         graph->width = label;
 }

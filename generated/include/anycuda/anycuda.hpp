@@ -41,6 +41,8 @@ class module;
 class module_ref;
 class kernel;
 class kernel_ref;
+class tensor_map;
+class tensor_map_ref;
 class texture;
 class texture_ref;
 class surface;
@@ -1376,6 +1378,43 @@ class kernel : public owner<kernel_ref, acu_kernel, acu_kernel_release, acu_kern
     static result<acu::kernel> wrap_driver(acu_device device, CUfunc_st *raw);
 };
 
+/** A tensor map. This is a handle that owns nothing; acu::tensor_map owns. */
+class tensor_map_ref : public handle<acu_tensor_map> {
+  public:
+    using handle::handle;
+
+    /** Lets the map lead to another buffer of the same device and type, with the same shape and
+     * strides. */
+    result<> set_buffer(buffer_ref buffer) const;
+
+    /** Returns the CUtensorMap, 128 bytes that stay the handle's and change with
+     * acu_tensor_map_set_buffer(). */
+    const void *raw() const;
+
+    /** Returns the device. */
+    acu::device device() const;
+
+    /** Adds an owner and returns the map. */
+    acu::tensor_map retain() const;
+
+    /** Writes one line that names the map, as errors do; acu_stream_describe() has the rules. */
+    size_t describe(span<char> text) const;
+};
+
+/** An owner of the object: its end is an acu_tensor_map_release(). */
+class tensor_map : public owner<tensor_map_ref, acu_tensor_map, acu_tensor_map_release,
+    acu_tensor_map_cleanup> {
+  public:
+    using owner::owner;
+
+    /** Makes a tensor map of a buffer, which it keeps; the caller owns the map. */
+    static result<acu::tensor_map> create(buffer_ref buffer, given<acu_tensor> tensor);
+
+    /** Makes a handle for a copy of a CUtensorMap, whose 128 bytes are at `raw`; the caller owns
+     * the handle. */
+    static result<acu::tensor_map> wrap(buffer_ref buffer, const void *raw);
+};
+
 /** A texture. This is a handle that owns nothing; acu::texture owns. */
 class texture_ref : public handle<acu_texture> {
   public:
@@ -2411,6 +2450,15 @@ acu_arg in_surface(surface_ref surface);
 
 /** Makes an argument of a surface that the kernel reads and writes. */
 acu_arg inout_surface(surface_ref surface);
+
+/** Makes an argument of a tensor map by which the kernel only reads. */
+acu_arg in_tensor(tensor_map_ref map);
+
+/** Makes an argument of a tensor map by which the kernel writes. */
+acu_arg out_tensor(tensor_map_ref map);
+
+/** Makes an argument of a tensor map by which the kernel reads and writes. */
+acu_arg inout_tensor(tensor_map_ref map);
 
 /** Makes an argument of a struct, or of anything else. */
 acu_arg bytes(const void *bytes, size_t size);

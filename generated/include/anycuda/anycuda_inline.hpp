@@ -1758,6 +1758,38 @@ inline result<int> kernel_ref::get_max_cluster_size(given<acu_grid> grid) const 
     return {code_, blocks};
 }
 
+inline result<acu::tensor_map> tensor_map::create(buffer_ref buffer, given<acu_tensor> tensor) {
+    acu_tensor_map *map = nullptr;
+    const acu_result code_ = acu_tensor_map_create(buffer.get(), tensor.get(), &map);
+    return {code_, acu::tensor_map(map)};
+}
+
+inline result<acu::tensor_map> tensor_map::wrap(buffer_ref buffer, const void *raw) {
+    acu_tensor_map *map = nullptr;
+    const acu_result code_ = acu_tensor_map_wrap(buffer.get(), raw, &map);
+    return {code_, acu::tensor_map(map)};
+}
+
+inline result<> tensor_map_ref::set_buffer(buffer_ref buffer) const {
+    return acu_tensor_map_set_buffer(get(), buffer.get());
+}
+
+inline const void *tensor_map_ref::raw() const {
+    return acu_tensor_map_raw(get());
+}
+
+inline acu::device tensor_map_ref::device() const {
+    return acu_tensor_map_device(get());
+}
+
+inline acu::tensor_map tensor_map_ref::retain() const {
+    return acu::tensor_map(acu_tensor_map_retain(get()));
+}
+
+inline size_t tensor_map_ref::describe(span<char> text) const {
+    return acu_tensor_map_describe(get(), text.data(), text.size());
+}
+
 inline result<acu::texture> texture::create(given<acu_texture_source> source,
                                             given<acu_sampler> sampler) {
     acu_texture *texture = nullptr;
@@ -3085,6 +3117,18 @@ inline acu_arg in_surface(surface_ref surface) {
 
 inline acu_arg inout_surface(surface_ref surface) {
     return acu_inout_surface(surface.get());
+}
+
+inline acu_arg in_tensor(tensor_map_ref map) {
+    return acu_in_tensor(map.get());
+}
+
+inline acu_arg out_tensor(tensor_map_ref map) {
+    return acu_out_tensor(map.get());
+}
+
+inline acu_arg inout_tensor(tensor_map_ref map) {
+    return acu_inout_tensor(map.get());
 }
 
 inline acu_arg bytes(const void *bytes, size_t size) {

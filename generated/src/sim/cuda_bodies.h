@@ -547,6 +547,46 @@ cudaError_t acu_sim_cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuui
                                          unsigned int flags);
 cudaError_t acu_sim_cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                          unsigned int flags);
+cudaError_t acu_sim_cuTensorMapEncodeIm2col(CUtensorMap *tensorMap,
+                                            CUtensorMapDataType tensorDataType,
+                                            cuuint32_t tensorRank, void *globalAddress,
+                                            const cuuint64_t *globalDim,
+                                            const cuuint64_t *globalStrides,
+                                            const int *pixelBoxLowerCorner,
+                                            const int *pixelBoxUpperCorner,
+                                            cuuint32_t channelsPerPixel, cuuint32_t pixelsPerColumn,
+                                            const cuuint32_t *elementStrides,
+                                            CUtensorMapInterleave interleave,
+                                            CUtensorMapSwizzle swizzle,
+                                            CUtensorMapL2promotion l2Promotion,
+                                            CUtensorMapFloatOOBfill oobFill);
+cudaError_t acu_sim_cuTensorMapEncodeIm2colWide(CUtensorMap *tensorMap,
+                                                CUtensorMapDataType tensorDataType,
+                                                cuuint32_t tensorRank, void *globalAddress,
+                                                const cuuint64_t *globalDim,
+                                                const cuuint64_t *globalStrides,
+                                                int pixelBoxLowerCornerWidth,
+                                                int pixelBoxUpperCornerWidth,
+                                                cuuint32_t channelsPerPixel,
+                                                cuuint32_t pixelsPerColumn,
+                                                const cuuint32_t *elementStrides,
+                                                CUtensorMapInterleave interleave,
+                                                CUtensorMapIm2ColWideMode mode,
+                                                CUtensorMapSwizzle swizzle,
+                                                CUtensorMapL2promotion l2Promotion,
+                                                CUtensorMapFloatOOBfill oobFill);
+cudaError_t acu_sim_cuTensorMapEncodeTiled(CUtensorMap *tensorMap,
+                                           CUtensorMapDataType tensorDataType,
+                                           cuuint32_t tensorRank, void *globalAddress,
+                                           const cuuint64_t *globalDim,
+                                           const cuuint64_t *globalStrides,
+                                           const cuuint32_t *boxDim,
+                                           const cuuint32_t *elementStrides,
+                                           CUtensorMapInterleave interleave,
+                                           CUtensorMapSwizzle swizzle,
+                                           CUtensorMapL2promotion l2Promotion,
+                                           CUtensorMapFloatOOBfill oobFill);
+cudaError_t acu_sim_cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress);
 cudaError_t acu_sim_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode);
 cudaError_t acu_sim_cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy,
                                        unsigned int initialRefcount, unsigned int flags);

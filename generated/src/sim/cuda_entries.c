@@ -4506,6 +4506,95 @@ CUresult acu_sim_entry_cuStreamWriteValue64_ptsz(CUstream stream, CUdeviceptr ad
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuTensorMapEncodeIm2col, cuTensorMapEncodeIm2col, cuTensorMapEncodeIm2col)
+CUresult acu_sim_entry_cuTensorMapEncodeIm2col(CUtensorMap *tensorMap,
+                                               CUtensorMapDataType tensorDataType,
+                                               cuuint32_t tensorRank, void *globalAddress,
+                                               const cuuint64_t *globalDim,
+                                               const cuuint64_t *globalStrides,
+                                               const int *pixelBoxLowerCorner,
+                                               const int *pixelBoxUpperCorner,
+                                               cuuint32_t channelsPerPixel,
+                                               cuuint32_t pixelsPerColumn,
+                                               const cuuint32_t *elementStrides,
+                                               CUtensorMapInterleave interleave,
+                                               CUtensorMapSwizzle swizzle,
+                                               CUtensorMapL2promotion l2Promotion,
+                                               CUtensorMapFloatOOBfill oobFill) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuTensorMapEncodeIm2col(tensorMap, tensorDataType, tensorRank,
+                                                 globalAddress, globalDim, globalStrides,
+                                                 pixelBoxLowerCorner, pixelBoxUpperCorner,
+                                                 channelsPerPixel, pixelsPerColumn, elementStrides,
+                                                 interleave, swizzle, l2Promotion, oobFill);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTensorMapEncodeIm2colWide, cuTensorMapEncodeIm2colWide, cuTensorMapEncodeIm2colWide)
+CUresult acu_sim_entry_cuTensorMapEncodeIm2colWide(CUtensorMap *tensorMap,
+                                                   CUtensorMapDataType tensorDataType,
+                                                   cuuint32_t tensorRank, void *globalAddress,
+                                                   const cuuint64_t *globalDim,
+                                                   const cuuint64_t *globalStrides,
+                                                   int pixelBoxLowerCornerWidth,
+                                                   int pixelBoxUpperCornerWidth,
+                                                   cuuint32_t channelsPerPixel,
+                                                   cuuint32_t pixelsPerColumn,
+                                                   const cuuint32_t *elementStrides,
+                                                   CUtensorMapInterleave interleave,
+                                                   CUtensorMapIm2ColWideMode mode,
+                                                   CUtensorMapSwizzle swizzle,
+                                                   CUtensorMapL2promotion l2Promotion,
+                                                   CUtensorMapFloatOOBfill oobFill) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuTensorMapEncodeIm2colWide(tensorMap, tensorDataType, tensorRank,
+                                                     globalAddress, globalDim, globalStrides,
+                                                     pixelBoxLowerCornerWidth,
+                                                     pixelBoxUpperCornerWidth, channelsPerPixel,
+                                                     pixelsPerColumn, elementStrides, interleave,
+                                                     mode, swizzle, l2Promotion, oobFill);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTensorMapEncodeTiled, cuTensorMapEncodeTiled, cuTensorMapEncodeTiled)
+CUresult acu_sim_entry_cuTensorMapEncodeTiled(CUtensorMap *tensorMap,
+                                              CUtensorMapDataType tensorDataType,
+                                              cuuint32_t tensorRank, void *globalAddress,
+                                              const cuuint64_t *globalDim,
+                                              const cuuint64_t *globalStrides,
+                                              const cuuint32_t *boxDim,
+                                              const cuuint32_t *elementStrides,
+                                              CUtensorMapInterleave interleave,
+                                              CUtensorMapSwizzle swizzle,
+                                              CUtensorMapL2promotion l2Promotion,
+                                              CUtensorMapFloatOOBfill oobFill) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuTensorMapEncodeTiled(tensorMap, tensorDataType, tensorRank,
+                                                globalAddress, globalDim, globalStrides, boxDim,
+                                                elementStrides, interleave, swizzle, l2Promotion,
+                                                oobFill);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTensorMapReplaceAddress, cuTensorMapReplaceAddress, cuTensorMapReplaceAddress)
+CUresult acu_sim_entry_cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuTensorMapReplaceAddress(tensorMap, globalAddress);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode,
           cuThreadExchangeStreamCaptureMode)
 CUresult acu_sim_entry_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
@@ -5328,6 +5417,14 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      (acu_fn)acu_sim_entry_cuStreamWriteValue64, false, 9000},
     {&acu_function_cuStreamWriteValue64_ptds, "cuStreamWriteValue64_v2_ptsz",
      (acu_fn)acu_sim_entry_cuStreamWriteValue64_ptsz, true, 9000},
+    {&acu_function_cuTensorMapEncodeIm2col, "cuTensorMapEncodeIm2col",
+     (acu_fn)acu_sim_entry_cuTensorMapEncodeIm2col, false, 12000},
+    {&acu_function_cuTensorMapEncodeIm2colWide, "cuTensorMapEncodeIm2colWide",
+     (acu_fn)acu_sim_entry_cuTensorMapEncodeIm2colWide, false, 12080},
+    {&acu_function_cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled",
+     (acu_fn)acu_sim_entry_cuTensorMapEncodeTiled, false, 12000},
+    {&acu_function_cuTensorMapReplaceAddress, "cuTensorMapReplaceAddress",
+     (acu_fn)acu_sim_entry_cuTensorMapReplaceAddress, false, 12000},
     {&acu_function_cuThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode",
      (acu_fn)acu_sim_entry_cuThreadExchangeStreamCaptureMode, false, 10010},
     {&acu_function_cuUserObjectCreate, "cuUserObjectCreate",

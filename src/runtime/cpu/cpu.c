@@ -111,4 +111,5 @@ const acu_backend acu_cpu_backend = {
     .memory_get_host = acu_cpu_memory_get_address,
     .memory_wrap = acu_cpu_memory_wrap,
     .memory_unwrap = acu_cpu_memory_unwrap,
+    .closes_at_exit = true,
 };

@@ -116,4 +116,5 @@ const acu_backend acu_cuda_backend = {
     .memory_unwrap = acu_cuda_memory_unwrap,
     .computes = computes,
     .device_trim = acu_cuda_device_trim,
+    .closes_at_exit = true,
 };

@@ -125,12 +125,13 @@ acu_result acu_gpu_begin(acu_gpu *gpu, const char *call) {
 }
 
 acu_result acu_gpu_end(acu_gpu *gpu, const char *call, const char *object) {
-    acu_gpu_late error = {.code = gpu->failed.code};
-    if (error.code)
+    acu_gpu_late error; /* with a long text, which is filled only where there is an error */
+    const bool good = gpu->failed.code == 0;
+    if (!good)
         error = gpu->failed;
     under_way = NULL;
     pthread_mutex_unlock(&gpu->lock);
-    if (!error.code)
+    if (good)
         return 0;
     if (!says_lost(error.text))
         return acu_fail(call, object, error.code, "%s", error.text);

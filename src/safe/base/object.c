@@ -151,6 +151,11 @@ bool acu_breaks_no_capture(const acu_object *object) {
     return true;
 }
 
+/* The function differs from the one above, so that no linker makes them one: their addresses count. */
+bool acu_calls_no_cuda(const acu_object *object) {
+    return object != NULL;
+}
+
 /* ---- results ---- */
 
 int acu_object_refuse(const char *call, const void *handle, const acu_class *kind) {
@@ -355,7 +360,8 @@ static int destroy_object(acu_object *object) {
     bool embedded = object->embedded;
     int device = object->device;
     __atomic_store_n(&object->kind, NULL, __ATOMIC_RELAXED);
-    int mode = acu_thread_ignore_captures();
+    const bool calls_cuda = object->was->breaks_no_capture != acu_calls_no_cuda;
+    int mode = calls_cuda ? acu_thread_ignore_captures() : UNCHANGED;
     int code = object->was->destroy(object);
     acu_thread_restore(mode);
     if (code == ACU_LATER) {

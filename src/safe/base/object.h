@@ -46,6 +46,8 @@ typedef struct acu_class {
 
 /* Returns true: for classes whose objects are destroyed during captures as at any other time. */
 bool acu_breaks_no_capture(const acu_object *object);
+/* Does the same, for classes whose objects are destroyed without a call of CUDA. */
+bool acu_calls_no_cuda(const acu_object *object);
 
 /* The header is small, so that what a class often reads is in the same line of the cache. */
 struct acu_object {

@@ -46,8 +46,7 @@ static void describe_domain(const acu_object *object, acu_description *d) {
         acu_describe(d, "%s %p", domain->owned ? "raw" : "wrapped", domain->raw);
 }
 
-const acu_class acu_domain_class = {"domain", destroy_domain, describe_domain,
-                                    acu_breaks_no_capture};
+const acu_class acu_domain_class = {"domain", destroy_domain, describe_domain, acu_calls_no_cuda};
 
 static int new_domain(const char *call, const char *name, void *raw, bool owned,
                       acu_domain **domain) {

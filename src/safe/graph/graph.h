@@ -37,6 +37,7 @@ struct acu_graph {
     acu_graph *parent;      /* of a part: the graph that has the node `within`; else NULL */
     cudaGraphNode_t within; /* of a part: the node that the part is in */
     acu_graph *next;        /* of a part: the root's next part */
+    int condition;          /* of a body: 1 + its node's acu_conditional_type; else 0 */
     cudaGraphNode_t *nodes; /* the nodes with an id, by its lower half - 1; NULL: destroyed */
     uint32_t node_count, node_room;
     uint32_t *slots;      /* a hash table of 2 * node_room: index + 1 into `nodes` */

@@ -434,6 +434,8 @@ static int add_bodies(adding *a, struct cudaGraphNodeParams *params, acu_graph *
     for (unsigned i = 0; i < count && !code; i++) {
         bodies[i] = acu_graph_new_part(a->call, a->graph);
         code = bodies[i] ? 0 : ACU_ERROR_HOST_MEMORY;
+        if (bodies[i])
+            bodies[i]->condition = 1 + (int)params->conditional.type;
     }
     if (!code)
         code = (int)cudaGraphAddNode(&a->raw, a->graph->raw, a->deps, NULL, a->after_count, params);

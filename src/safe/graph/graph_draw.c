@@ -184,6 +184,22 @@ static void describe_copy(const struct cudaMemcpy3DParms *p, description *to) {
         write_bytes(e.width * e.height * e.depth, to->detail, way);
 }
 
+/* Returns the body of a conditional node that was added last, which is the first one in the list;
+ * NULL where there is none of which anycuda knows. */
+static const acu_graph *last_body(const acu_graph *graph, cudaGraphNode_t raw) {
+    const acu_graph *part = graph->root->parts;
+    while (part && (part->parent != graph || part->within != raw))
+        part = part->next;
+    return part;
+}
+
+static void describe_condition(const acu_graph *graph, cudaGraphNode_t raw, description *to) {
+    static const char *const names[] = {"", "if", "while", "switch"};
+    const acu_graph *body = last_body(graph, raw);
+    if (body && body->condition > 0 && body->condition <= 3)
+        snprintf(to->detail, sizeof to->detail, "%s", names[body->condition]);
+}
+
 /* Returns CUDA's code. Of types without parameters that all runtimes tell, only the type is known.
  */
 static int describe_node(acu_graph *graph, cudaGraphNode_t raw, description *to) {
@@ -193,6 +209,8 @@ static int describe_node(acu_graph *graph, cudaGraphNode_t raw, description *to)
     *to = (description){.name = note ? note->name : NULL};
     int code = acu_node_read_type(raw, &type);
     to->type = (unsigned)type;
+    if (to->type == ACU_NODE_CONDITIONAL)
+        describe_condition(graph, raw, to);
     if (code || (type != cudaGraphNodeTypeKernel && type != cudaGraphNodeTypeMemcpy &&
                  type != cudaGraphNodeTypeMemset && type != cudaGraphNodeTypeMemAlloc &&
                  type != cudaGraphNodeTypeMemcpyBatch))
@@ -332,6 +350,16 @@ static int draw_part(drawing *d, const contents *c, acu_node node, acu_graph *pa
     return code;
 }
 
+/* Writes when the body of a conditional node runs. */
+static void write_label(const acu_graph *body, unsigned index, char label[32]) {
+    if (body->condition == 1 + ACU_CONDITIONAL_WHILE)
+        snprintf(label, 32, "while not 0");
+    else if (body->condition == 1 + ACU_CONDITIONAL_IF)
+        snprintf(label, 32, index == 0 ? "if not 0" : "else");
+    else
+        snprintf(label, 32, "%s %u", body->condition ? "case" : "body", index);
+}
+
 /* Draws what is in a node. The root's list has its parts from the last one to the first. */
 static int draw_parts(drawing *d, const contents *c, acu_node node, unsigned type) {
     const cudaGraphNode_t raw = acu_node_raw_locked(node);
@@ -350,8 +378,10 @@ static int draw_parts(drawing *d, const contents *c, acu_node node, unsigned typ
         for (part = c->graph->root->parts; part; part = part->next)
             if (part->parent == c->graph && part->within == raw && --at == i)
                 break;
-        snprintf(label, sizeof label, "body %u", i);
-        code = part ? draw_part(d, c, node, part, label) : 0;
+        if (part) {
+            write_label(part, i, label);
+            code = draw_part(d, c, node, part, label);
+        }
     }
     return code;
 }

@@ -250,7 +250,7 @@ static bool add_entry(listing *list, const char *name, const struct stat *file) 
         list->room = room;
     }
     entry *added = &list->entries[list->count++];
-    snprintf(added->name, sizeof added->name, "%s", name);
+    memcpy(added->name, name, sizeof added->name); /* is_code() has seen its length */
     added->bytes = (uint64_t)file->st_size;
     added->used = file->st_mtim;
     list->bytes += added->bytes;

@@ -147,6 +147,13 @@ static acu_copy_side side_of(const side *s) {
                            .at = s->at};
 }
 
+/* Returns whether a copy is from one layer, or face, of an array to another one of it. */
+static bool is_between_layers(const side *to, const side *from) {
+    static const unsigned layers = (unsigned)ACU_ARRAY_LAYERED | (unsigned)ACU_ARRAY_CUBE;
+    return to->array && from->array && to->array->raw == from->array->raw &&
+           acu_has(to->array->shape.flags, layers) && to->at.z != from->at.z;
+}
+
 static acu_rows_copy copy_of(const side *to, const side *from, acu_extent e) {
     const acu_array *array = to->array ? to->array : from->array;
     const acu_extent memory = in_memory(array, e);
@@ -167,7 +174,8 @@ static acu_rows_copy copy_of(const side *to, const side *from, acu_extent e) {
                            .source = side_of(from),
                            .extent = e,
                            .element = array->shape.element,
-                           .in_blocks = is_compressed(array)};
+                           .in_blocks = is_compressed(array),
+                           .between_layers = is_between_layers(to, from)};
 }
 
 static int check_two_arrays(const char *call, const side *to, const side *from) {
@@ -229,7 +237,7 @@ static struct cudaMemcpy3DParms params_of(const acu_rows_copy *c) {
     return p;
 }
 
-int acu_array_copy_checked(const acu_rows_copy *copy, acu_stream *on) {
+static int copy_at_once(const acu_rows_copy *copy, acu_stream *on) {
     const struct cudaMemcpy3DParms p = params_of(copy);
     const acu_buffer_job job = {.to = copy->target.memory,
                                 .from = copy->source.memory,
@@ -238,6 +246,34 @@ int acu_array_copy_checked(const acu_rows_copy *copy, acu_stream *on) {
                                 .run = acu_array_run_copy,
                                 .data = &p};
     return acu_buffer_run(&job);
+}
+
+/*
+ * Copies by way of memory. From one layer of an array to another one CUDA copies wrong data: driver
+ * 580 took the source from the layer of the destination, by each of its calls.
+ */
+static int copy_by_memory(const acu_rows_copy *copy, acu_stream *on) {
+    ACU_AUTO(acu_buffer) *scratch = NULL;
+    const int captured = acu_stream_check_uncaptured(on);
+    if (captured == ACU_ERROR_CAPTURE)
+        return acu_record(captured,
+                          "between two layers of one array CUDA copies from the wrong layer, and "
+                          "the memory that avoids that is not captured: copy through a buffer");
+    const size_t slice = copy->width * copy->height;
+    ACU_TRY(captured ? captured
+                     : (int)acu_buffer_create(on, ACU_BYTES(1), slice * copy->depth, &scratch));
+    acu_rows_copy out = *copy, in = *copy;
+    out.to = scratch->pointer;
+    in.from = scratch->pointer;
+    out.to_pitch = in.from_pitch = copy->width;
+    out.to_slice = in.from_slice = slice;
+    out.target = in.source = (acu_copy_side){.memory = scratch, .handle = scratch};
+    ACU_TRY(copy_at_once(&out, on));
+    return copy_at_once(&in, on);
+}
+
+int acu_array_copy_checked(const acu_rows_copy *copy, acu_stream *on) {
+    return copy->between_layers ? copy_by_memory(copy, on) : copy_at_once(copy, on);
 }
 
 int acu_array_copy_host(const char *call, const acu_array_host_copy *c) {

@@ -184,7 +184,7 @@ static acu_batch_element look_at_regions(const acu_batch *b, size_t index, acu_r
                                .writes = span_of_box(&to),
                                .reads = span_of_box(&from),
                                .alone = rows->to_device != here || rows->from_device != here ||
-                                        rows->in_blocks ||
+                                        rows->in_blocks || rows->between_layers ||
                                         !is_operand(&rows->target, &to, rows->element) ||
                                         !is_operand(&rows->source, &from, rows->element)};
 }

@@ -111,9 +111,10 @@ typedef struct acu_rows_copy {
     int to_device, from_device; /* ordinals; set if `is_peer` */
     /* Of copies between regions. */
     acu_copy_side target, source;
-    acu_extent extent; /* as CUDA counts it: elements of an array, or bytes and rows */
-    size_t element;    /* bytes of what is counted in memory */
-    bool in_blocks;    /* memory has an element for each block of a compressed array */
+    acu_extent extent;   /* as CUDA counts it: elements of an array, or bytes and rows */
+    size_t element;      /* bytes of what is counted in memory */
+    bool in_blocks;      /* memory has an element for each block of a compressed array */
+    bool between_layers; /* of one array, which CUDA copies from the wrong layer */
 } acu_rows_copy;
 
 /* The bytes of a region. */

@@ -229,9 +229,13 @@ static unsigned mixed_dimensions(const acu_sim_texture *t, acu_sim_geometry geom
                : dimensions_of(geometry);
 }
 
-/* Returns a product of two weights as a weight, rounded. */
+/* Returns a product of two weights as a weight, rounded: a half up, or down. */
 static int product(int a, int b) {
     return (a * b + ONE / 2) / ONE;
+}
+
+static int product_down(int a, int b) {
+    return (a * b + ONE / 2 - 1) / ONE;
 }
 
 /* How much of a sample is taken from the level: all, or a part of two levels' ONE. */
@@ -240,46 +244,39 @@ typedef struct share {
     bool is_second;
 } share;
 
-/* Sets the weights of the corners of a square, whose second sides have the weights x and z: the
- * share of both is rounded, and the others have the rest, so that all together are ONE. */
-static void set_square(int weights[4], int x, int z) {
-    const int both = product(x, z);
-    weights[0] = ONE - x - z + both;
-    weights[1] = x - both;
-    weights[2] = z - both;
-    weights[3] = both;
+static int weight_of(share of) {
+    return of.is_second ? of.weight : ONE - of.weight;
 }
 
-/* Sets those of one or two dimensions: a level's, if there are two, are one side of a square with
- * x, and each of its weights is divided between both sides of y. */
-static void set_weights_2d(corners *c, int x, int y, share of) {
-    int square[4];
-    if (!of.weight) {
-        set_square(c->weight, x, y);
-        return;
-    }
-    set_square(square, x, of.weight);
-    for (unsigned k = 0; k < 2; k++) {
-        const int side = square[k | (of.is_second ? 2 : 0)];
-        c->weight[k | 2] = product(side, y);
-        c->weight[k] = side - c->weight[k | 2];
-    }
+/* Sets the weights of the corners of a square, which are `all` together: the second side of x has
+ * its rounded share, the first one the rest, and each is divided between both sides of y. */
+static void set_square(int weights[4], int all, int x, int y) {
+    const int second = product(x, all), first = all - second;
+    weights[3] = product(second, y);
+    weights[1] = second - weights[3];
+    weights[2] = product_down(first, y);
+    weights[0] = first - weights[2];
 }
 
-/* Sets those of a cube: the shares of x and z are found as in a square, and each is divided between
- * both sides of y. */
-static void set_weights_3d(corners *c, int x, int y, int z) {
-    int square[4];
-    set_square(square, x, z);
-    for (unsigned k = 0; k < 4; k++) {
-        const unsigned at = (k & 1) | (k & 2) << 1;
-        c->weight[at | 2] = product(square[k], y);
-        c->weight[at] = square[k] - c->weight[at | 2];
-    }
+/* Sets those of a cube, which is two squares. */
+static void set_cube(int weights[8], int all, int x, int y, int z) {
+    const int second = product_down(z, all);
+    set_square(weights, all - second, x, y);
+    set_square(weights + 4, second, x, y);
+}
+
+/* Divides the weight of a corner that is missing between the others. */
+static void divide_missing(corners *c, int missing) {
+    const int third = (c->weight[missing] + 1) / 3;
+    c->weight[missing ^ 1] += third;
+    c->weight[missing ^ 2] += third;
+    c->weight[missing ^ 3] += c->weight[missing] - 2 * third;
+    c->weight[missing] = 0;
+    c->texel[missing] = (acu_sim_texel){{0}};
 }
 
 /* Reads the corners of a square across the edges of a cube's faces. At a cube's corner there are
- * three texels: the fourth is their mean. */
+ * three texels. */
 static void read_seamless(const acu_sim_image *image, const acu_sim_place *place, unsigned level,
                           share of, corners *c) {
     const acu_sim_size size = acu_sim_image_size(image, level);
@@ -291,7 +288,7 @@ static void read_seamless(const acu_sim_image *image, const acu_sim_place *place
     for (int i = 0; i < 2; i++) /* in a border nothing is brought back */
         axes[i] = place_on(at[i], place->beside[i], size.width, cudaAddressModeBorder, true, true);
     c->count = 4;
-    set_weights_2d(c, axes[0].weight, axes[1].weight, of);
+    set_square(c->weight, weight_of(of), axes[0].weight, axes[1].weight);
     for (int k = 0; k < 4; k++) {
         long long x = axes[0].first + (k & 1), y = axes[1].first + (k >> 1);
         const bool beyond_x = x < 0 || x >= n, beyond_y = y < 0 || y >= n;
@@ -305,11 +302,8 @@ static void read_seamless(const acu_sim_image *image, const acu_sim_place *place
         c->texel[k] = acu_sim_image_texel(image, level, (size_t)x, (size_t)y,
                                           slice_of(image, place->geometry, place->layer, on));
     }
-    for (int i = 0; i < 4 && missing >= 0; i++)
-        c->texel[missing].f[i] =
-            (c->texel[(missing + 1) & 3].f[i] + c->texel[(missing + 2) & 3].f[i] +
-             c->texel[(missing + 3) & 3].f[i]) /
-            3;
+    if (missing >= 0)
+        divide_missing(c, missing);
 }
 
 static void read_corners(const acu_sim_texture *t, const acu_sim_image *image,
@@ -334,9 +328,9 @@ static void read_corners(const acu_sim_texture *t, const acu_sim_image *image,
                            t->texture.normalizedCoords != 0, mixes);
     c->count = mixes ? 1u << dimensions : 1;
     if (dimensions == 3)
-        set_weights_3d(c, axes[0].weight, axes[1].weight, axes[2].weight);
+        set_cube(c->weight, weight_of(of), axes[0].weight, axes[1].weight, axes[2].weight);
     else
-        set_weights_2d(c, axes[0].weight, axes[1].weight, of);
+        set_square(c->weight, weight_of(of), axes[0].weight, axes[1].weight);
     for (unsigned k = 0; k < c->count; k++) {
         bool outside = false;
         size_t where[3] = {0, 0, slice};
@@ -368,11 +362,21 @@ static double own_most(const acu_sim_image *image, int component) {
     return most == 32767 && image->format.x == 8 && !is_block ? 127 : most;
 }
 
+/* Makes a sum of signed bytes a number of 16 bits: of what these count more, 1/127, only the part
+ * is added that the highest bits of the sum give. */
+static double widen(double sum) {
+    const double parts = sum * ONE, rest = (double)floor_of(parts / 4096) * 32,
+                 wide = (double)floor_of((parts * 258 + rest) / ONE + 0.5);
+    return wide < -32767 ? -32767 : wide;
+}
+
 /* Rounds what was mixed as a GPU does: fractions to 16 bits, and halves and sRGB to halves. */
 static float round_as(const acu_sim_image *image, int component, double sum) {
     const double most = acu_sim_image_most(image, component);
+    if (most > own_most(image, component))
+        return (float)(widen(sum) / most);
     if (most > 0)
-        return (float)((double)floor_of(sum * (most / own_most(image, component)) + 0.5) / most);
+        return (float)((double)floor_of(sum + 0.5) / most);
     if (image->srgb && image->format.x == 8)
         return acu_sim_image_half(sum);
     return image->format.x == 16 ? acu_sim_image_half(sum) : nearest(sum);
@@ -384,11 +388,43 @@ static double component_of(const acu_sim_image *image, const acu_sim_texel *texe
     return most > 0 ? (double)floor_of(x * most + 0.5) : x;
 }
 
-/* Adds what the corners weigh together, each `part` of its weight. */
+/* Returns the unit of which the halves of a square's corners, or sRGB's colors, are multiples where
+ * they are mixed, for which they are cut off: halves have 15 bits, colors 8, of which the largest
+ * one that weighs something has the highest. Returns 0 where a component is not cut off. */
+static double unit_of(const acu_sim_image *image, const corners *c, unsigned first, int component) {
+    const bool is_color = image->srgb && image->format.x == 8, is_half = image->format.x == 16;
+    double most = 0;
+    int exponent;
+    for (unsigned k = first; k < c->count && k < first + 4; k++) {
+        const double size = fabs((double)c->texel[k].f[component]);
+        most = c->weight[k] && size > most ? size : most;
+    }
+    if (acu_sim_image_most(image, component) > 0 || !(is_color || is_half) || !(most > 0) ||
+        isinf(most))
+        return 0;
+    if (is_color)
+        return ldexp(1, acu_sim_image_srgb_exponent(most) - 8);
+    (void)frexp(most, &exponent);
+    return ldexp(1, exponent - 15);
+}
+
+/* Cuts a number off at multiples of a unit, unless that is 0. */
+static double cut_off(double x, double unit) {
+    return unit > 0 && !isnan(x) ? (double)(long long)(x / unit) * unit : x;
+}
+
+/* Adds what the corners weigh together, each `part` of its weight. The sums of a cube's two squares
+ * are cut off, too, as the larger one's weighed numbers are. */
 static void add_corners(const acu_sim_image *image, const corners *c, double part, double sums[4]) {
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
+        const double units[2] = {unit_of(image, c, 0, i), unit_of(image, c, 4, i)},
+                     wide = units[0] > units[1] ? units[0] : units[1];
+        double squares[2] = {0};
         for (unsigned k = 0; k < c->count; k++)
-            sums[i] += component_of(image, &c->texel[k], i) * c->weight[k] * part;
+            squares[k / 4] +=
+                cut_off(component_of(image, &c->texel[k], i), units[k / 4]) * c->weight[k];
+        sums[i] += (cut_off(squares[0], wide) + cut_off(squares[1], wide)) * part;
+    }
 }
 
 static acu_sim_texel mix(const acu_sim_image *image, const double sums[4]) {
@@ -402,13 +438,18 @@ static bool is_mixed(const acu_sim_texture *t, const acu_sim_image *image) {
     return t->texture.filterMode == cudaFilterModeLinear && acu_sim_image_is_float(image);
 }
 
+/* Finds what a texture reads, and whether that is mixed. */
+static void open_image(const acu_sim_texture *t, acu_sim_image *image) {
+    acu_sim_image_of(t, image);
+    image->mixes = is_mixed(t, image);
+}
+
 static acu_sim_texel sample_one(const acu_sim_texture *t, const acu_sim_image *image,
                                 const acu_sim_place *place, unsigned level) {
     corners c;
     double sums[4] = {0};
-    const bool mixes = is_mixed(t, image);
-    read_corners(t, image, place, level, mixes, (share){0, false}, &c);
-    if (!mixes)
+    read_corners(t, image, place, level, image->mixes, (share){0, false}, &c);
+    if (!image->mixes)
         return c.texel[0];
     add_corners(image, &c, 1, sums);
     return mix(image, sums);
@@ -419,7 +460,7 @@ static acu_sim_texel sample_two(const acu_sim_texture *t, const acu_sim_image *i
                                 const acu_sim_place *place, unsigned level, int weight) {
     corners c;
     double sums[4] = {0};
-    if (is_mixed(t, image) && place->geometry != ACU_SIM_3D) {
+    if (image->mixes) {
         for (int second = 0; second < 2; second++) {
             read_corners(t, image, place, level + (unsigned)second, true,
                          (share){weight, second != 0}, &c);
@@ -485,7 +526,7 @@ static long long level_of(const acu_sim_texture *t, const acu_sim_image *image, 
 static acu_sim_texel sample_level(const acu_sim_texture *t, const acu_sim_place *place, float level,
                                   bool by_footprint) {
     acu_sim_image image;
-    acu_sim_image_of(t, &image);
+    open_image(t, &image);
     if (t->resource.resType == cudaResourceTypeLinear) /* which is only fetched */
         return (acu_sim_texel){{0}};
     if (!image.levels)
@@ -537,52 +578,62 @@ typedef struct row {
     int stretch;    /* how long that texel is, in parts of one */
 } row;
 
-/* Adds the samples on both sides of the middle, `half` 1/128 of a texel away, each with a part of
- * its weight. */
-static void add_pair(const row *r, const int half[2], share of, double part, double sums[4]) {
-    for (int side = -1; side <= 1; side += 2) {
-        corners c;
-        acu_sim_place place = *r->place;
-        for (int i = 0; i < 2; i++)
-            place.beside[i] =
-                2 * side * (int)floor_of((double)(half[i] * r->stretch) / ACU_SIM_WAY);
-        read_corners(r->t, r->image, &place, r->level, true, of, &c);
-        add_corners(r->image, &c, part, sums);
-    }
+/* Returns a way in 1/256 of a texel, of one in 1/128 that is not stretched yet. */
+static int stretched(const row *r, int way) {
+    return 2 * (int)floor_of((double)(way * r->stretch) / ACU_SIM_WAY);
+}
+
+/* Adds a sample, some 1/256 of a texel beside the middle, with a part of its weight. */
+static void add_beside(const row *r, int x, int y, share of, double part, double sums[4]) {
+    corners c;
+    acu_sim_place place = *r->place;
+    place.beside[0] = x;
+    place.beside[1] = y;
+    read_corners(r->t, r->image, &place, r->level, true, of, &c);
+    add_corners(r->image, &c, part, sums);
 }
 
 /* Adds one pair, which is the nearer to the middle the less length and width differ. */
 static void add_near_pair(const row *r, int longer, double sums[4]) {
     const int away = longer > 0 ? ONE - (int)(ONE / acu_sim_footprint_power(longer) + 0.5) : 0;
-    int half[2];
-    for (int i = 0; i < 2; i++)
-        half[i] = (int)floor_of((double)(away * r->way[i]) / (2 * ACU_SIM_WAY) + 0.5);
-    add_pair(r, half, r->of, 0.5, sums);
+    int way[2];
+    for (int i = 0; i < 2; i++) {
+        const double part = (double)(away * r->way[i]) / (2 * ACU_SIM_WAY);
+        way[i] = stretched(r, (int)floor_of(part + 0.5));
+    }
+    add_beside(r, way[0], way[1], r->of, 0.5, sums);
+    add_beside(r, -way[0], -way[1], r->of, 0.5, sums);
 }
 
-/* Adds pairs as far apart as a texel is long, of the same weight, but the last one has the rest. */
-static void add_pairs(const row *r, int longer, double sums[4]) {
+/* Adds the samples of one side, a texel apart, which weigh the same, but the last one has the rest.
+ * The sum of their shares of the level is rounded. */
+static void add_side(const row *r, int longer, int side, double sums[4]) {
     const int all = longer < 2 * ONE ? ONE : 2 * ONE, halvings = longer / ONE - 2,
               each = (int)(ONE / acu_sim_footprint_power(longer % ONE) + 0.5) >>
                      (halvings > 0 ? halvings : 0),
-              level = r->of.is_second ? r->of.weight : ONE - r->of.weight;
-    int left = level * all / ONE;
-    for (int i = 0, rest = all; rest > 0; i++, rest -= each) {
-        const int weight = rest > each ? product(each, level) : left, half = 2 * i + 1;
-        left -= weight;
-        if (weight != 0) /* a share of 0 is all */
-            add_pair(r, (int[2]){half * r->way[0], half * r->way[1]},
-                     weight == ONE ? (share){0, false} : (share){weight, true}, ONE / (2.0 * all),
-                     sums);
+              x = stretched(r, r->way[0]) * side, y = stretched(r, r->way[1]) * side;
+    int before = 0;
+    for (int i = 0, end = 0; end < all; i++) {
+        end = end + each < all ? end + each : all;
+        const int until =
+            side > 0 ? product(end, weight_of(r->of)) : product_down(end, weight_of(r->of));
+        if (until > before) /* a share of 0 is all */
+            add_beside(r, (2 * i + 1) * x, (2 * i + 1) * y, (share){until - before, true},
+                       ONE / (2.0 * all), sums);
+        before = until;
     }
 }
 
-/* Adds what a level is sampled along a footprint. */
+/* Adds what a level is sampled along a footprint. The weight of each sample makes no difference
+ * between the last step of a power of two and the next power. */
 static void add_along(const row *r, int longer, double sums[4]) {
-    if (longer < ONE)
-        add_near_pair(r, longer, sums);
-    else
-        add_pairs(r, longer, sums);
+    const int steps = longer % ONE == ONE - 1 ? longer + 1 : longer;
+    if (steps < ONE) {
+        add_near_pair(r, steps, sums);
+        return;
+    }
+    add_side(r, steps, 1, sums);
+    add_side(r, steps, -1, sums);
 }
 
 /* Samples all along a footprint, which is in the next level half as long. The first level's texels
@@ -607,10 +658,10 @@ static acu_sim_texel sample_along(const acu_sim_texture *t, const acu_sim_image 
 acu_sim_texel acu_sim_sample_grad(const acu_sim_texture *t, const acu_sim_place *place,
                                   const float dx[3], const float dy[3]) {
     acu_sim_image image;
-    acu_sim_image_of(t, &image);
+    open_image(t, &image);
     const acu_sim_footprint f = footprint_of(t, &image, place, dx, dy);
-    return f.longer && is_mixed(t, &image) ? sample_along(t, &image, place, &f)
-                                           : sample_level(t, place, f.level, true);
+    return f.longer && image.mixes ? sample_along(t, &image, place, &f)
+                                   : sample_level(t, place, f.level, true);
 }
 
 acu_sim_texel acu_sim_sample_fetch(const acu_sim_texture *t, const acu_sim_place *place,

@@ -223,6 +223,16 @@ static const unsigned short linear_of_srgb[256] = {
     0x3af8, 0x3b08, 0x3b18, 0x3b28, 0x3b40, 0x3b50, 0x3b60, 0x3b70, 0x3b80, 0x3b90, 0x3ba0, 0x3bb0,
     0x3bd0, 0x3be0, 0x3bf0, 0x3c00};
 
+/* Eight values have the exponent of the last one. */
+int acu_sim_image_srgb_exponent(double color) {
+    unsigned last = 7;
+    int exponent;
+    while (last < 255 && (double)acu_sim_half_to_float(linear_of_srgb[last]) < color)
+        last += 8;
+    (void)frexp((double)acu_sim_half_to_float(linear_of_srgb[last]), &exponent);
+    return exponent;
+}
+
 static acu_sim_texel decode(const acu_sim_image *image, const unsigned char bits[16]) {
     const struct cudaChannelFormatDesc *f = &image->format;
     const int channels = 1 + (f->y != 0) + (f->z != 0) + (f->w != 0);
@@ -242,7 +252,8 @@ static acu_sim_texel decode(const acu_sim_image *image, const unsigned char bits
         else if (means == REAL)
             texel.f[i] = acu_sim_half_to_float(raw);
         else if (means == FRACTION_SIGNED)
-            texel.f[i] = (float)whole / most < -1 ? -1 : (float)whole / most;
+            texel.f[i] =
+                (float)whole < -most && !(image->mixes && f->x == 8) ? -1 : (float)whole / most;
         else
             texel.f[i] = (float)raw / (most * 2 + 1);
         if (image->srgb && i < 3 && f->x == 8 && means == FRACTION_UNSIGNED)

@@ -10,6 +10,7 @@ typedef struct acu_sim_image {
     struct cudaChannelFormatDesc format;
     bool as_fractions; /* integers become floats */
     bool srgb;
+    bool mixes;                   /* texels are mixed: signed bytes may be less than -1 */
     acu_sim_array *const *levels; /* NULL: memory */
     acu_sim_array *only;          /* where `levels` leads without a mipmap */
     unsigned level_count;
@@ -34,6 +35,8 @@ double acu_sim_image_most(const acu_sim_image *image, int component);
 float acu_sim_half_to_float(unsigned half);
 /* Rounds to a number that 16 bits can represent. */
 float acu_sim_image_half(double value);
+/* Returns the exponent, as frexp() does, with which one of sRGB's colors is mixed. */
+int acu_sim_image_srgb_exponent(double color);
 /* Reads a texel within the texture. Where its memory is not there, the texel is 0, and
  * acu_sim_image_take_missing() returns the address. */
 acu_sim_texel acu_sim_image_texel(const acu_sim_image *image, unsigned level, size_t x, size_t y,

@@ -1,0 +1,16 @@
+/* How long the device works on what a call gives it, for a trace for viewers. */
+#ifndef ACU_LAYERS_TRACE_DEVICE_H
+#define ACU_LAYERS_TRACE_DEVICE_H
+
+#include "core/call.h"
+
+/* Measures from now on what the call gives to a stream; returns the number of the measurement, 0
+ * where nothing is measured. */
+unsigned acu_measure_begin(const acu_call *call);
+/* Ends it; a call that failed is not measured. `thread` is the calling thread's row. Appends what
+ * is known by now of this and earlier measurements. */
+void acu_measure_end(const acu_call *call, bool succeeded, long thread);
+/* Appends what is known by now, and gives up all events. */
+void acu_measure_give_up(void);
+
+#endif
