@@ -420,59 +420,70 @@ int acu_node_change_enabled(acu_node_change *c, bool set, unsigned *enabled) {
 
 acu_result acu_node_set_kernel(acu_node node, acu_kernel *kernel, const acu_grid *grid,
                                const acu_arg *args, size_t arg_count) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_kernel(&c, kernel, grid, args, arg_count);
 }
 
 acu_result acu_node_set_copy(acu_node node, const acu_copy *copy) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_copy(&c, copy);
 }
 
 acu_result acu_node_set_copy_batch(acu_node node, const acu_copy *copies, size_t count,
                                    const acu_copy_attributes *attributes, size_t attribute_count) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_copies(&c, copies, count, attributes, attribute_count);
 }
 
 acu_result acu_node_set_fill(acu_node node, const acu_fill *fill) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_fill(&c, fill);
 }
 
 acu_result acu_node_set_host(acu_node node, acu_closure closure) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_host(&c, &closure);
 }
 
 acu_result acu_node_set_event(acu_node node, acu_event *event) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_event(&c, event);
 }
 
 acu_result acu_node_set_memcpy(acu_node node, const struct cudaMemcpy3DParms *params) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_memcpy(&c, params);
 }
 
 acu_result acu_node_set_semaphore_signal(acu_node node, const acu_semaphore_signal *signals,
                                          size_t count) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_signals(&c, signals, count);
 }
 
 acu_result acu_node_set_semaphore_wait(acu_node node, const acu_semaphore_wait *waits,
                                        size_t count) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_waits(&c, waits, count);
 }
 
 acu_result acu_node_set_values(acu_node node, const acu_value_operation *operations, size_t count) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_values(&c, operations, count);
 }
 
 acu_result acu_node_set_params(acu_node node, struct cudaGraphNodeParams *params) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_params(&c, params);
 }
