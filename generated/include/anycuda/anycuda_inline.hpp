@@ -3246,8 +3246,8 @@ inline int inject_errors(const char *rule) {
     return acu_inject_errors(rule);
 }
 
-inline void name_calls(int on) {
-    acu_name_calls(on);
+inline void name_calls(int named) {
+    acu_name_calls(named);
 }
 
 inline int load(given<acu_load_options> options) {
