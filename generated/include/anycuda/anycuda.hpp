@@ -2553,6 +2553,10 @@ int trace_to(const char *target);
 /** Makes calls fail without reaching CUDA, as ANYCUDA_FAIL does. */
 int inject_errors(const char *rule);
 
+/** Makes each call of the safe layer that may fail a range, or no longer, as ANYCUDA_NAME_CALLS=1
+ * does. */
+void name_calls(int named);
+
 /** Loads a library, or records why it cannot be loaded. */
 int load(given<acu_load_options> options = nullptr);
 

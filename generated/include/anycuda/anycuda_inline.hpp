@@ -3246,6 +3246,10 @@ inline int inject_errors(const char *rule) {
     return acu_inject_errors(rule);
 }
 
+inline void name_calls(int named) {
+    acu_name_calls(named);
+}
+
 inline int load(given<acu_load_options> options) {
     return acu_load(options.get());
 }
