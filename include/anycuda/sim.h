@@ -270,6 +270,12 @@ void acu_sim_surface_write(const acu_sim_launch *launch, unsigned long long surf
                            acu_sim_geometry geometry, unsigned layer, const int *at,
                            acu_sim_boundary boundary, const void *bytes, size_t size);
 
+/**
+ * Writes a line into the driver's log, as a driver does when a call fails, and calls those who
+ * listen to it, in this thread. With `warning` not 0 the line is a warning, else an error.
+ */
+void acu_sim_log(int warning, const char *text);
+
 /*
  * Tensor maps. These functions copy tiles as PTX's cp.async.bulk.tensor does, but at once. `map` is
  * the kernel's argument, a tiled tensor map; `at` has a coordinate for each dimension, the first

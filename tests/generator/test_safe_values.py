@@ -29,6 +29,7 @@ OWN = {
     "acu_error_kind",
     "acu_jit_level",
     "acu_library_id",
+    "acu_listener_subject",
     "acu_load_flag",
     "acu_memory",
     "acu_memory_answer",

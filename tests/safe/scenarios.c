@@ -1027,6 +1027,7 @@ const scenario scenarios[] = {
     {"pools", pools},
     {"devices", devices},
     {"links_and_caches", links_and_caches},
+    {"listeners", listeners},
     {"captures", captures},
     {"graphs", graphs},
     {"kernels_in_graphs", kernels_in_graphs},

@@ -390,6 +390,15 @@ static acu_result share_with_others(acu_stream *stream, acu_buffer *x) {
     return share_pool();
 }
 
+static void hear(acu_log_level level, const char *line, size_t length, void *data) {
+    (void)level, (void)line, (void)length, (void)data;
+}
+
+static acu_result listen(void) {
+    ACU_AUTO(acu_listener) *listener = NULL;
+    return acu_log_listen(hear, NULL, &listener);
+}
+
 static acu_result everything(void) {
     acu_node nodes[3];
     ACU_AUTO(acu_stream) *a = NULL;
@@ -401,6 +410,7 @@ static acu_result everything(void) {
     ACU_TRY(acu_stream_create(0, NULL, &a));
     ACU_TRY(acu_buffer_create(a, ACU_I32, 8, &x));
     ACU_TRY(acu_buffer_create(a, ACU_I32, 8, &y));
+    ACU_TRY(listen());
     ACU_TRY(exchange(a, x));
     ACU_TRY(map_memory(a));
     ACU_TRY(allocate(a));

@@ -264,10 +264,12 @@ static int wrap(const char *call, acu_device device, const acu_code_api *api, co
 }
 
 acu_result acu_kernel_wrap(acu_device device, const void *function, acu_kernel **kernel) {
+    ACU_SCOPE();
     return wrap(__func__, device, &acu_code_by_runtime, function, kernel);
 }
 
 acu_result acu_kernel_wrap_driver(acu_device device, struct CUfunc_st *raw, acu_kernel **kernel) {
+    ACU_SCOPE();
     return wrap(__func__, device, &acu_code_by_driver, raw, kernel);
 }
 
@@ -299,6 +301,7 @@ acu_kernel *acu_kernel_retain(acu_kernel *kernel) {
 }
 
 acu_result acu_kernel_release(acu_kernel *kernel) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, kernel, &acu_kernel_class);
 }
@@ -343,6 +346,7 @@ static void fill_info(acu_kernel_info *info, const struct cudaFuncAttributes *al
 }
 
 acu_result acu_kernel_get_info(acu_kernel *kernel, acu_kernel_info *info) {
+    ACU_SCOPE();
     struct cudaFuncAttributes all = {0};
     int code = 0;
     ACU_NEED_POINTER(info);
@@ -360,6 +364,7 @@ static int set_and_refresh(acu_kernel *kernel, enum cudaFuncAttribute attribute,
 }
 
 acu_result acu_kernel_set_attribute(acu_kernel *kernel, acu_kernel_attribute attribute, int value) {
+    ACU_SCOPE();
     int code = 0;
     ACU_NEED(kernel, acu_kernel_class);
     int most = kernel->limits.shared_most - kernel->static_shared;
@@ -392,6 +397,7 @@ static int check_known(const char *call, const acu_kernel *kernel) {
 }
 
 acu_result acu_kernel_get_parameter_count(acu_kernel *kernel, size_t *count) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(count);
     *count = 0;
     ACU_TRY(check_known(__func__, kernel));
@@ -400,6 +406,7 @@ acu_result acu_kernel_get_parameter_count(acu_kernel *kernel, size_t *count) {
 }
 
 acu_result acu_kernel_get_parameter(acu_kernel *kernel, size_t index, acu_parameter *parameter) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(parameter);
     *parameter = (acu_parameter){0};
     ACU_TRY(check_known(__func__, kernel));
@@ -435,6 +442,7 @@ int acu_kernel_count_resident(const acu_kernel *kernel, int threads, size_t shar
 acu_result acu_kernel_get_blocks_per_multiprocessor(acu_kernel *kernel, size_t threads,
                                                     size_t shared_bytes, unsigned flags,
                                                     int *blocks) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(blocks);
     *blocks = 0;
     ACU_NEED(kernel, acu_kernel_class);
@@ -477,6 +485,7 @@ static int find_best(const acu_kernel *kernel, const acu_block_need *need, size_
 
 acu_result acu_kernel_get_best_block(acu_kernel *kernel, const acu_block_need *need,
                                      size_t *threads, size_t *blocks) {
+    ACU_SCOPE();
     static const acu_block_need none;
     size_t best[2] = {0, 0};
     if (threads)
@@ -494,6 +503,7 @@ acu_result acu_kernel_get_best_block(acu_kernel *kernel, const acu_block_need *n
 
 acu_result acu_kernel_get_available_shared(acu_kernel *kernel, int blocks, size_t threads,
                                            size_t *bytes) {
+    ACU_SCOPE();
     int code = 0;
     ACU_NEED_POINTER(bytes);
     *bytes = 0;
@@ -525,9 +535,11 @@ static int ask_clusters(const char *call, acu_kernel *kernel, const acu_grid *gr
 }
 
 acu_result acu_kernel_get_max_clusters(acu_kernel *kernel, const acu_grid *grid, int *clusters) {
+    ACU_SCOPE();
     return ask_clusters(__func__, kernel, grid, false, clusters);
 }
 
 acu_result acu_kernel_get_max_cluster_size(acu_kernel *kernel, const acu_grid *grid, int *blocks) {
+    ACU_SCOPE();
     return ask_clusters(__func__, kernel, grid, true, blocks);
 }
