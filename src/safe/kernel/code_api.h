@@ -7,8 +7,8 @@
  * not yet for a public function. `enter` makes current what the others need: each call but
  * `launch`, `open` and `close` is made between `enter` and `leave`.
  */
-#ifndef ACU_BACKEND_H
-#define ACU_BACKEND_H
+#ifndef ACU_SRC_CODE_API_H
+#define ACU_SRC_CODE_API_H
 
 #include <anycuda/cuda_types.h>
 #include <anycuda/cudart.h>
