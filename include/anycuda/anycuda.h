@@ -14,6 +14,7 @@
 #include <anycuda/capture.h>
 #include <anycuda/code.h>
 #include <anycuda/code_cache.h>
+#include <anycuda/coredump.h>
 #include <anycuda/device.h>
 #include <anycuda/dlpack.h>
 #include <anycuda/dtype.h>
@@ -25,7 +26,9 @@
 #include <anycuda/kernel.h>
 #include <anycuda/launch.h>
 #include <anycuda/layers.h>
+#include <anycuda/listener.h>
 #include <anycuda/load.h>
+#include <anycuda/log.h>
 #include <anycuda/memory.h>
 #include <anycuda/module.h>
 #include <anycuda/multicast.h>
@@ -33,12 +36,14 @@
 #include <anycuda/object.h>
 #include <anycuda/physical.h>
 #include <anycuda/pool.h>
+#include <anycuda/process.h>
 #include <anycuda/profile.h>
 #include <anycuda/region.h>
 #include <anycuda/share.h>
 #include <anycuda/status.h>
 #include <anycuda/stream.h>
 #include <anycuda/supports.h>
+#include <anycuda/tensor_map.h>
 #include <anycuda/texture.h>
 #include <anycuda/transfer.h>
 #include <anycuda/value.h>

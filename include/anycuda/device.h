@@ -15,6 +15,8 @@ ACU_BEGIN_C
 
 /** A device's ordinal, from 0. */
 typedef int acu_device;
+/** A function that CUDA calls; declared in <anycuda/listener.h>. */
+typedef struct acu_listener acu_listener;
 
 enum {
     ACU_DEVICE_CURRENT = -1, /* the current device of the calling thread */
@@ -270,6 +272,29 @@ ACU_CHECKED acu_result acu_device_enable_peer_access(acu_device device, acu_devi
 
 /** Takes away the access of `device` to the memory of `peer`; success if there was none. */
 ACU_CHECKED acu_result acu_device_disable_peer_access(acu_device device, acu_device peer);
+
+/** What a device tells of. */
+typedef enum acu_notification_type {
+    ACU_NOTIFICATION_OVER_BUDGET = 1 /* the process uses more memory than it was promised */
+} acu_notification_type;
+
+/** Something that happened on a device. */
+typedef struct acu_notification {
+    acu_notification_type type; /* others may come with newer drivers */
+    acu_device device;
+    unsigned long long bytes; /* of ACU_NOTIFICATION_OVER_BUDGET: how many too many */
+} acu_notification;
+
+/** Hears of something that happened on a device. */
+typedef void (*acu_notification_function)(const acu_notification *notification, void *data);
+
+/**
+ * Lets a function hear of what happens on a device; the caller owns the listener.
+ *
+ * `data` is passed on, and must live as long as the listener. Errors: 801 before CUDA 12.4.
+ */
+ACU_CHECKED acu_result acu_device_listen(acu_device device, acu_notification_function function,
+                                         void *data, acu_listener **listener);
 
 /**
  * Waits until all work of the device is done.

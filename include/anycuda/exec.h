@@ -98,11 +98,11 @@ ACU_CHECKED acu_result acu_exec_launch(acu_exec *exec, acu_stream *stream);
  * take as an argument.
  *
  * Each launch of the graph counts as a use of all that the executable graph uses now, so what it is
- * changed to later is not known. It must have been uploaded before, by ACU_EXEC_UPLOAD,
- * acu_exec_upload() or a launch, and again after each change of it. CUDA lets it have kernels,
- * copies, fills and child graphs of one device only. Errors: ACU_ERROR_STATE where it was
- * instantiated without ACU_EXEC_DEVICE_LAUNCH, or is wrapped and its runtime, older than CUDA 12.0,
- * has no such graphs; ACU_ERROR_HOST_MEMORY.
+ * changed to later is not known. It must have been uploaded, by ACU_EXEC_UPLOAD, acu_exec_upload()
+ * or a launch; after each later change of it the program uploads it again before a kernel launches
+ * it. CUDA lets it have kernels, copies, fills and child graphs of one device only. Errors:
+ * ACU_ERROR_STATE where it was instantiated without ACU_EXEC_DEVICE_LAUNCH, or was not uploaded (of
+ * a wrapped one that is not known); ACU_ERROR_HOST_MEMORY.
  */
 ACU_CHECKED acu_result acu_graph_keep_exec(acu_graph *graph, acu_exec *exec);
 

@@ -370,7 +370,9 @@ typedef struct acu_graph_time {
  * NULL.
  *
  * The graph does its work each time: once, and once for each replay, as it is, and as often with
- * events between its nodes, in a copy that is destroyed at the end. A node's time is that between
+ * events between its nodes, in a copy that is destroyed at the end. Of a graph with conditional
+ * nodes CUDA makes no copy: then the events are added to the graph for a moment, in which no other
+ * thread may use the graph, and no executable graph of it may exist. A node's time is that between
  * two events around it: with the start of its work on the device and the writing of an event, which
  * `between` of acu_graph_get_time() tells about, without what the host does. One node after the
  * other, no node has another one beside it. With `together`, a node begins when all that it depends
@@ -379,8 +381,8 @@ typedef struct acu_graph_time {
  *
  * acu_node_get_time() and acu_graph_get_time() return what was measured, and acu_graph_draw() draws
  * it. Errors: those of acu_graph_instantiate(); ACU_ERROR_CAPTURE where the stream is captured;
- * CUDA's own, mostly 801, where CUDA copies no such graph, because it has nodes that allocate or
- * free memory or are conditional.
+ * CUDA's own, mostly 801, where the graph has nodes that allocate or free memory, which CUDA
+ * neither copies nor lets change, or both conditional nodes and child graphs.
  */
 ACU_CHECKED acu_result acu_graph_profile(acu_graph *graph, acu_stream *stream,
                                          const acu_profile_options *options);

@@ -12,6 +12,7 @@
 #define ACU_LAUNCH_H
 
 #include <anycuda/kernel.h>
+#include <anycuda/tensor_map.h>
 #include <anycuda/texture.h>
 
 struct cudaLaunchAttribute_st;
@@ -26,14 +27,17 @@ typedef enum acu_arg_kind {
     ACU_ARG_UNSIGNED,
     ACU_ARG_WORD, /* unsigned long long: an integer, or an address of the driver API */
     ACU_ARG_FLOAT,
-    ACU_ARG_ADDRESS,    /* a raw pointer */
-    ACU_ARG_IN,         /* a buffer that the kernel reads */
-    ACU_ARG_OUT,        /* a buffer that the kernel writes */
-    ACU_ARG_INOUT,      /* a buffer that the kernel reads and writes */
-    ACU_ARG_TEXTURE,    /* a texture */
-    ACU_ARG_SURFACE,    /* a surface that the kernel reads and writes */
-    ACU_ARG_SURFACE_IN, /* a surface that the kernel reads */
-    ACU_ARG_BYTES,      /* a copy of the bytes that a pointer leads to */
+    ACU_ARG_ADDRESS,      /* a raw pointer */
+    ACU_ARG_IN,           /* a buffer that the kernel reads */
+    ACU_ARG_OUT,          /* a buffer that the kernel writes */
+    ACU_ARG_INOUT,        /* a buffer that the kernel reads and writes */
+    ACU_ARG_TEXTURE,      /* a texture */
+    ACU_ARG_SURFACE,      /* a surface that the kernel reads and writes */
+    ACU_ARG_SURFACE_IN,   /* a surface that the kernel reads */
+    ACU_ARG_TENSOR_IN,    /* a tensor map by which the kernel reads */
+    ACU_ARG_TENSOR_OUT,   /* a tensor map by which the kernel writes */
+    ACU_ARG_TENSOR_INOUT, /* a tensor map by which the kernel reads and writes */
+    ACU_ARG_BYTES,        /* a copy of the bytes that a pointer leads to */
     /* for acu_run() of <anycuda/program.h> only: */
     ACU_ARG_BLOCK_IN,   /* a block that the program reads */
     ACU_ARG_BLOCK_OUT,  /* a block that the program writes */
@@ -52,6 +56,7 @@ typedef struct acu_arg {
         acu_buffer *buffer;
         acu_texture *texture;
         acu_surface *surface;
+        acu_tensor_map *tensor_map;
         struct acu_block *block;
     } value;
 } acu_arg;
@@ -103,6 +108,30 @@ static inline acu_arg acu_in_surface(acu_surface *surface) {
 static inline acu_arg acu_inout_surface(acu_surface *surface) {
     acu_arg arg = {ACU_ARG_SURFACE, sizeof(void *), {0}};
     arg.value.surface = surface;
+    return arg;
+}
+
+/** Makes an argument of a tensor map by which the kernel only reads. */
+static inline acu_arg acu_in_tensor(acu_tensor_map *map) {
+    acu_arg arg = {ACU_ARG_TENSOR_IN, 128, {0}};
+    arg.value.tensor_map = map;
+    return arg;
+}
+
+/** Makes an argument of a tensor map by which the kernel writes. */
+static inline acu_arg acu_out_tensor(acu_tensor_map *map) {
+    acu_arg arg = {ACU_ARG_TENSOR_OUT, 128, {0}};
+    arg.value.tensor_map = map;
+    return arg;
+}
+
+/**
+ * Makes an argument of a tensor map by which the kernel reads and writes. A tensor map alone means
+ * the same.
+ */
+static inline acu_arg acu_inout_tensor(acu_tensor_map *map) {
+    acu_arg arg = {ACU_ARG_TENSOR_INOUT, 128, {0}};
+    arg.value.tensor_map = map;
     return arg;
 }
 
@@ -368,9 +397,9 @@ static inline acu_arg acu_arg_refused(acu_no_handle handle) {
 }
 
 /**
- * Makes an argument of a value: a number, a raw pointer, a buffer, a texture, a surface, a block,
- * or an acu_arg, which stays as it is. A const buffer becomes acu_in(). Handles of other objects do
- * not compile.
+ * Makes an argument of a value: a number, a raw pointer, a buffer, a texture, a surface, a tensor
+ * map, a block, or an acu_arg, which stays as it is. A const buffer becomes acu_in(). Handles of
+ * other objects do not compile.
  */
 #define acu_arg_of(value)                                                                          \
     _Generic((value),                                                                              \
@@ -378,6 +407,7 @@ static inline acu_arg acu_arg_refused(acu_no_handle handle) {
         const acu_buffer *: acu_arg_constant,                                                      \
         acu_texture *: acu_in_texture,                                                             \
         acu_surface *: acu_inout_surface,                                                          \
+        acu_tensor_map *: acu_inout_tensor,                                                        \
         struct acu_block *: acu_inout_block,                                                       \
         acu_arg: acu_arg_same,                                                                     \
         default: acu_arg_address)(value)
@@ -471,9 +501,9 @@ ACU_EACH_HANDLE(ACU_REFUSE_HANDLE)
 #undef ACU_REFUSE_HANDLE
 
 /**
- * Makes an argument of a value: a number, a raw pointer, a buffer, a texture, a surface, a block,
- * or an acu_arg, which stays as it is. A const buffer becomes acu_in(). Handles of other objects do
- * not compile.
+ * Makes an argument of a value: a number, a raw pointer, a buffer, a texture, a surface, a tensor
+ * map, a block, or an acu_arg, which stays as it is. A const buffer becomes acu_in(). Handles of
+ * other objects do not compile.
  */
 inline acu_arg acu_arg_of(const volatile void *address) {
     return acu_arg_address(address);
@@ -492,6 +522,9 @@ inline acu_arg acu_arg_of(acu_texture *texture) {
 }
 inline acu_arg acu_arg_of(acu_surface *surface) {
     return acu_inout_surface(surface);
+}
+inline acu_arg acu_arg_of(acu_tensor_map *map) {
+    return acu_inout_tensor(map);
 }
 inline acu_arg acu_arg_of(struct acu_block *block) {
     return acu_inout_block(block);

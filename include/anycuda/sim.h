@@ -270,6 +270,27 @@ void acu_sim_surface_write(const acu_sim_launch *launch, unsigned long long surf
                            acu_sim_geometry geometry, unsigned layer, const int *at,
                            acu_sim_boundary boundary, const void *bytes, size_t size);
 
+/**
+ * Writes a line into the driver's log, as a driver does when a call fails, and calls those who
+ * listen to it, in this thread. With `warning` not 0 the line is a warning, else an error.
+ */
+void acu_sim_log(int warning, const char *text);
+
+/*
+ * Tensor maps. These functions copy tiles as PTX's cp.async.bulk.tensor does, but at once. `map` is
+ * the kernel's argument, a tiled tensor map; `at` has a coordinate for each dimension, the first
+ * one is that of the elements that lie together. The tile has no gaps and is not shuffled, whatever
+ * the map's swizzling is. They return 0, and copy nothing, where the map is none, is one of im2col,
+ * or one of elements of less than a byte.
+ */
+
+/** Copies a tile out of the tensor; what lies outside of the tensor is 0. */
+int acu_sim_tensor_load(const acu_sim_launch *launch, const void *map, const int *at, void *tile);
+
+/** Copies a tile into the tensor; what lies outside of the tensor is left out. */
+int acu_sim_tensor_store(const acu_sim_launch *launch, const void *map, const int *at,
+                         const void *tile);
+
 /*
  * Other APIs. CUDA imports semaphores and memory that another API, like Vulkan, exports as file
  * descriptors. These stand for that API: what they export is imported with

@@ -131,10 +131,16 @@ static acu_result read_value(reader *r, size_t i) {
 /* Refuses what a program cannot be given, with what to give instead. */
 ACU_COLD static acu_result refuse_kind(reader *r, size_t i) {
     static const char *const names[] = {
-        [ACU_ARG_ADDRESS] = "a raw pointer", [ACU_ARG_IN] = "a buffer",
-        [ACU_ARG_OUT] = "a buffer",          [ACU_ARG_INOUT] = "a buffer",
-        [ACU_ARG_TEXTURE] = "a texture",     [ACU_ARG_SURFACE] = "a surface",
+        [ACU_ARG_ADDRESS] = "a raw pointer",
+        [ACU_ARG_IN] = "a buffer",
+        [ACU_ARG_OUT] = "a buffer",
+        [ACU_ARG_INOUT] = "a buffer",
+        [ACU_ARG_TEXTURE] = "a texture",
+        [ACU_ARG_SURFACE] = "a surface",
         [ACU_ARG_SURFACE_IN] = "a surface",
+        [ACU_ARG_TENSOR_IN] = "a tensor map",
+        [ACU_ARG_TENSOR_OUT] = "a tensor map",
+        [ACU_ARG_TENSOR_INOUT] = "a tensor map",
     };
     const unsigned kind = (unsigned)r->given[i].kind;
     const char *name = kind < sizeof names / sizeof *names ? names[kind] : NULL;

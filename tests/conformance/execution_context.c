@@ -1,5 +1,7 @@
 /* Execution contexts, and what a device's processors are split into. */
-#include "conformance.h"
+#include "kernels.h"
+
+#include <anycuda/cuda.h>
 
 /* The runtime's calls came with 13.1; drivers have had what they need since 12.4. */
 static bool has_contexts(void) {
@@ -339,4 +341,108 @@ CASE(contexts_and_captures) {
     OK(cudaEventDestroy(e));
     OK(cudaStreamDestroy(s));
     OK(cudaExecutionCtxDestroy(context));
+}
+
+/* ---- by the driver, which has had what they need before the runtime ---- */
+
+static bool has_streams_of_green_contexts(void) {
+    if (driver() >= 12050)
+        return true;
+    skip("the driver's came with 12.5");
+    return false;
+}
+
+/* A green context of so many groups of the smallest size, and of the rest of their split. */
+static CUgreenCtx green_of(unsigned groups, bool with_rest, unsigned *size) {
+    CUdevResource all, parts[5];
+    CUdevResourceDesc desc;
+    CUgreenCtx context = NULL;
+    unsigned count = groups;
+    if (cudaFree(NULL) || cuDeviceGetDevResource(0, &all, CU_DEV_RESOURCE_TYPE_SM) ||
+        cuDevSmResourceSplitByCount(parts, &count, &all, &parts[4], 0, 0) || count != groups)
+        return NULL;
+    *size = parts[0].sm.smCount * groups + (with_rest ? parts[4].sm.smCount : 0);
+    if (with_rest)
+        parts[groups] = parts[4];
+    return cuDevResourceGenerateDesc(&desc, parts, groups + with_rest) ||
+                   cuGreenCtxCreate(&context, desc, 0, CU_GREEN_CTX_DEFAULT_STREAM)
+               ? NULL
+               : context;
+}
+
+/* That a context can have several groups is from the documentation. */
+CASE(a_context_of_several_groups) {
+    CUdevResource has = {0};
+    unsigned size = 0;
+    if (!has_streams_of_green_contexts())
+        return;
+    for (int rest = 0; rest < 2; rest++) {
+        CUgreenCtx context = green_of(2, rest, &size);
+        IS(context != NULL);
+        OK(cuGreenCtxGetDevResource(context, &has, CU_DEV_RESOURCE_TYPE_SM));
+        EQUAL(has.sm.smCount, size);
+        OK(cuGreenCtxDestroy(context));
+    }
+}
+
+/* Stream and context are destroyed while the stream has work. */
+CASE(work_is_done_without_its_context) {
+    enum { MANY = 200 };
+    unsigned size = 0, got = 0;
+    CUstream s = NULL;
+    CUevent e;
+    CUdeviceptr at;
+    if (!has_streams_of_green_contexts())
+        return;
+    CUgreenCtx context = green_of(1, false, &size);
+    IS(context != NULL);
+    OK(cuMemAlloc(&at, 1 << 20));
+    OK(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
+    OK(cuGreenCtxStreamCreate(&s, context, CU_STREAM_NON_BLOCKING, 0));
+    for (unsigned i = 0; i <= MANY; i++)
+        if (cuMemsetD32Async(at, i, 1 << 18, s))
+            IS(false);
+    OK(cuEventRecord(e, s));
+    OK(cuStreamDestroy(s));
+    OK(cuGreenCtxDestroy(context));
+    OK(cuEventSynchronize(e));
+    OK(cuMemcpyDtoH(&got, at + (1 << 20) - 4, 4));
+    EQUAL(got, MANY);
+    OK(cuEventDestroy(e));
+    OK(cuMemFree(at));
+}
+
+/* A function of the device's own context runs in a part; how many blocks fit at once is a guess. */
+CASE(launches_in_a_part) {
+    unsigned size = 0, got = 0;
+    int blocks = 0;
+    CUstream s = NULL;
+    CUmodule module;
+    CUfunction nothing, store;
+    CUdeviceptr at;
+    if (!has_streams_of_green_contexts())
+        return;
+    CUgreenCtx context = green_of(1, false, &size);
+    IS(context != NULL);
+    register_kernels();
+    OK(cuModuleLoadData(&module, module_text));
+    OK(cuModuleGetFunction(&nothing, module, "nothing"));
+    OK(cuModuleGetFunction(&store, module, "store"));
+    OK(cuMemAlloc(&at, 4));
+    OK(cuGreenCtxStreamCreate(&s, context, CU_STREAM_NON_BLOCKING, 0));
+    void *args[] = {&at, &(unsigned){7}, &(unsigned){1}};
+    OK(cuLaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, s, args, NULL));
+    OK(cuStreamSynchronize(s));
+    OK(cuMemcpyDtoH(&got, at, 4));
+    EQUAL(got, 7);
+    OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, nothing, 1024, 0));
+    const unsigned most = (unsigned)blocks * size;
+    OK(cuLaunchCooperativeKernel(nothing, most, 1, 1, 1024, 1, 1, 0, s, NULL));
+    SAYS(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+         cuLaunchCooperativeKernel(nothing, most + 1, 1, 1, 1024, 1, 1, 0, s, NULL));
+    OK(cuStreamSynchronize(s));
+    OK(cuStreamDestroy(s));
+    OK(cuModuleUnload(module));
+    OK(cuMemFree(at));
+    OK(cuGreenCtxDestroy(context));
 }

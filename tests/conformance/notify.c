@@ -1,5 +1,8 @@
 /* Callbacks about a device, and the driver's log. An H100 with driver 13.0 was asked. */
+#define _POSIX_C_SOURCE 200809L /* getpid */
 #include "conformance.h"
+
+#include <unistd.h>
 
 static void hear(cudaAsyncNotificationInfo_t *info, void *data, cudaAsyncCallbackHandle_t handle) {
     (void)info, (void)data, (void)handle;
@@ -80,4 +83,118 @@ CASE(the_log_is_listened_to) {
     EQUAL(size, 0);
     OK(cudaLogsUnregisterCallback(handle));
     (void)cudaGetLastError();
+}
+
+/* NOLINTNEXTLINE(readability-non-const-parameter): the signature is CUDA's */
+static void hear_log_by_driver(void *data, CUlogLevel level, char *text, size_t length) {
+    (void)data, (void)level, (void)text, (void)length;
+}
+
+CASE(the_log_by_the_driver) {
+    CUlogsCallbackHandle handle = NULL;
+    CUlogIterator at = 0;
+    char text[65536];
+    size_t size = sizeof text;
+    OK(cuInit(0));
+    OK(cuLogsRegisterCallback(hear_log_by_driver, NULL, &handle));
+    IS(handle != NULL);
+    OK(cuLogsCurrent(&at, 0));
+    OK(cuLogsDumpToMemory(&at, text, &size, 0)); /* nothing was added */
+    EQUAL(size, 0);
+    OK(cuLogsUnregisterCallback(handle));
+    ASK(cuLogsRegisterCallback(NULL, NULL, &handle));
+    ASK(cuLogsCurrent(NULL, 0));
+    ASK(cuLogsDumpToMemory(&at, NULL, &size, 0));
+    ASK(cuLogsDumpToFile(&at, "/no/such/folder/log", 0));
+}
+
+/* ---- coredumps: none is written ---- */
+
+static void hear_coredump(void *data, int process, CUdevice device) {
+    (void)data, (void)process, (void)device;
+}
+
+CASE(coredumps_of_a_context) {
+    bool on = true;
+    char path[1024] = "";
+    unsigned flags = 0;
+    size_t size = sizeof on;
+    OK(cudaFree(NULL));
+    OK(cuCoredumpGetAttribute(CU_COREDUMP_ENABLE_ON_EXCEPTION, &on, &size));
+    ASK(on);
+    ASK(size);
+    OK(cuCoredumpGetAttribute(CU_COREDUMP_ENABLE_ON_EXCEPTION, NULL, &size));
+    ASK(size);
+    on = true;
+    size = sizeof on;
+    OK(cuCoredumpSetAttribute(CU_COREDUMP_ENABLE_ON_EXCEPTION, &on, &size));
+    on = false;
+    OK(cuCoredumpGetAttribute(CU_COREDUMP_ENABLE_ON_EXCEPTION, &on, &size));
+    EQUAL(on, true);
+    on = false;
+    OK(cuCoredumpSetAttribute(CU_COREDUMP_ENABLE_ON_EXCEPTION, &on, &size));
+    strcpy(path, "a-path");
+    size = strlen(path) + 1;
+    OK(cuCoredumpSetAttribute(CU_COREDUMP_FILE, path, &size));
+    size = sizeof path;
+    OK(cuCoredumpGetAttribute(CU_COREDUMP_FILE, path, &size));
+    SAME_TEXT(path, "a-path");
+    ASK(size);
+    size = 3;
+    ASK(cuCoredumpGetAttribute(CU_COREDUMP_FILE, path, &size));
+    size = sizeof on;
+    ASK(cuCoredumpSetAttribute(CU_COREDUMP_ENABLE_USER_TRIGGER, &on, &size));
+    size = sizeof path;
+    ASK(cuCoredumpSetAttribute(CU_COREDUMP_PIPE, path, &size));
+    ASK(cuCoredumpGetAttribute((CUcoredumpSettings)99, path, &size));
+    if (driver() >= 12050) {
+        size = sizeof flags;
+        flags = CU_COREDUMP_SKIP_GLOBAL_MEMORY;
+        OK(cuCoredumpSetAttribute(CU_COREDUMP_GENERATION_FLAGS, &flags, &size));
+        flags = 0;
+        OK(cuCoredumpGetAttribute(CU_COREDUMP_GENERATION_FLAGS, &flags, &size));
+        EQUAL(flags, CU_COREDUMP_SKIP_GLOBAL_MEMORY);
+        flags = 0x00800000;
+        ASK(cuCoredumpSetAttribute(CU_COREDUMP_GENERATION_FLAGS, &flags, &size));
+        flags = 0;
+        OK(cuCoredumpSetAttribute(CU_COREDUMP_GENERATION_FLAGS, &flags, &size));
+    }
+}
+
+CASE(coredumps_of_the_process) {
+    bool on = true;
+    size_t size = sizeof on;
+    OK(cuInit(0));
+    OK(cuCoredumpGetAttributeGlobal(CU_COREDUMP_ENABLE_ON_EXCEPTION, &on, &size));
+    ASK(on);
+    size = sizeof on;
+    OK(cuCoredumpGetAttributeGlobal(CU_COREDUMP_TRIGGER_HOST, &on, &size));
+    ASK(on);
+}
+
+CASE(coredumps_are_listened_to) {
+    CUcoredumpCallbackHandle begins = NULL, ends = NULL;
+    OK(cuInit(0));
+    OK(cuCoredumpRegisterStartCallback(hear_coredump, NULL, &begins));
+    OK(cuCoredumpRegisterCompleteCallback(hear_coredump, NULL, &ends));
+    IS(begins != NULL && ends != NULL);
+    OK(cuCoredumpDeregisterStartCallback(begins));
+    OK(cuCoredumpDeregisterCompleteCallback(ends));
+    ASK(cuCoredumpRegisterStartCallback(NULL, NULL, &begins));
+}
+
+/* ---- the state of this process: nothing is done with it ---- */
+
+CASE(the_state_of_this_process) {
+    CUprocessState state = CU_PROCESS_STATE_FAILED;
+    int thread = 0;
+    OK(cudaFree(NULL));
+    SAYS(CUDA_SUCCESS, cuCheckpointProcessGetState((int)getpid(), &state));
+    EQUAL(state, CU_PROCESS_STATE_RUNNING);
+    ASK(cuCheckpointProcessGetRestoreThreadId((int)getpid(), &thread));
+    ASK(cuCheckpointProcessUnlock((int)getpid(), NULL));
+    ASK(cuCheckpointProcessCheckpoint((int)getpid(), NULL));
+    ASK(cuCheckpointProcessRestore((int)getpid(), NULL));
+    ASK(cuCheckpointProcessGetState(-1, &state));
+    ASK(cuCheckpointProcessGetState((int)getpid(), NULL));
 }

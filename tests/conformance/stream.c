@@ -756,3 +756,14 @@ CASE(which_thread_calls_host_functions_of_two_devices) {
     OK(cudaSetDevice(0));
     IS(!pthread_equal(threads[0], threads[1]));
 }
+
+/* CUDA's header says that streams have it; no driver has been asked yet. */
+CASE(nvlink_scheduling_of_a_stream) {
+    cudaStream_t stream;
+    cudaLaunchAttributeValue value = {.nvlinkUtilCentricScheduling = 1};
+    OK(cudaStreamCreate(&stream));
+    ASK(cudaStreamSetAttribute(stream, cudaLaunchAttributeNvlinkUtilCentricScheduling, &value));
+    ASK(cudaStreamGetAttribute(stream, cudaLaunchAttributeNvlinkUtilCentricScheduling, &value));
+    (void)cudaGetLastError();
+    OK(cudaStreamDestroy(stream));
+}

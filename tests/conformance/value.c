@@ -476,3 +476,17 @@ CASE(nodes_without_values) {
     OK(cudaGraphDestroy(graph));
     IS(give_back(&t));
 }
+
+/* No GPU has been asked yet; the simulator refuses it. */
+CASE(values_in_memory_of_a_pool) {
+    things t = {0};
+    CUdeviceptr at = 0;
+    IS(get(&t));
+    OK(cuMemAllocAsync(&at, 64, t.waits));
+    OK(cuStreamSynchronize(t.waits));
+    ASK(cuStreamWriteValue32(t.waits, at, 1, 0));
+    ASK(cuStreamWaitValue32(t.waits, at, 0, CU_STREAM_WAIT_VALUE_GEQ));
+    OK(cuStreamSynchronize(t.waits));
+    OK(cuMemFreeAsync(at, t.waits));
+    IS(give_back(&t));
+}

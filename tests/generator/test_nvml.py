@@ -6,12 +6,15 @@ import re
 import subprocess
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from generator import verify
+from generator import extract, verify
 from generator.bind import bind_all, load_libraries
+from generator.describe import Value, opened
 from generator.errors import GeneratorError
+from generator.extract import Source
 from generator.fetch import Toolkits
 from generator.slots import Bindings
 from generator.spec import Spec
@@ -107,3 +110,36 @@ def test_every_wrapper_refuses_without_a_library(library: object, tmp_path: Path
     done = subprocess.run([program], capture_output=True, text=True, check=False, env=environment)
     assert (done.returncode, done.stdout) == (0, "")
     assert len(bindings().slots) == len(re.findall(r"\bcheck\(\"", source.read_text())) + 1 > 400
+
+
+# ---- what the generator learned for it, on made-up headers
+
+
+def extracted(tmp_path: Path, text: str) -> dict[str, Any]:
+    (tmp_path / "made.h").write_text(text)
+    return extract.extract(Source("made", "1.0", ("made.h",), (tmp_path,)))
+
+
+def test_a_macro_that_calls_another_is_its_number(tmp_path: Path) -> None:
+    text = "typedef struct { int a, b; } made_v2_t;\n#define VERSION(n) (sizeof(made_v##n##_t) | n << 24)\n"
+    text += "#define made_v2 VERSION(2)\n#define plain (1 << 3)\n#define long_one (1 | \\\n2)\n"
+    macros = extracted(tmp_path, text)["macros"]
+    assert (macros["made_v2"]["value"], macros["plain"]["value"]) == (str(8 | 2 << 24), "( 1 << 3 )")
+    assert macros["long_one"]["value"] == "( 1 | 2 )"
+    assert "VERSION" not in macros
+
+
+def test_fields_of_an_array_of_unnamed_structs() -> None:
+    record = bindings().presented.records["nvmlGpuThermalSettings_t"]
+    found = {field.name: field.offset for field in opened(record)}
+    assert (found["sensor[0].controller"], found["sensor[0].target"], found["sensor[1].controller"]) == (4, 20, 24)
+    assert len(found) == 1 + 3 * 5
+
+
+def test_enumerators_above_int_max() -> None:
+    """Strict C has none, NVIDIA's header has; in the tables they are the same 32 bits."""
+    header = (ROOT / "generated/include/anycuda/nvml_types.h").read_text()
+    assert "__extension__ enum nvmlVgpuPgpuCompatibilityLimitCode_enum {" in header
+    assert "NVML_VGPU_COMPATIBILITY_LIMIT_OTHER = 2147483648," in header
+    assert Value("large", 2**31, 0).value == -(2**31)
+    assert "\n__extension__ enum" not in (ROOT / "generated/include/anycuda/cudart_types.h").read_text()

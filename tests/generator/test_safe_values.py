@@ -29,6 +29,7 @@ OWN = {
     "acu_error_kind",
     "acu_jit_level",
     "acu_library_id",
+    "acu_listener_subject",
     "acu_load_flag",
     "acu_memory",
     "acu_memory_answer",
@@ -45,6 +46,8 @@ OWN = {
     "acu_share_way",
     "acu_sim_boundary",
     "acu_sim_geometry",
+    "acu_tensor_elements",
+    "acu_tensor_mode",
 }
 # Enumerators that CUDA does not have, of enums that it has: the type of what was wrapped.
 OWN_VALUES = {"ACU_EXTERNAL_MEMORY_UNKNOWN", "ACU_EXTERNAL_SEMAPHORE_UNKNOWN"}

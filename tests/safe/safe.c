@@ -13,6 +13,11 @@ bool is_since(int version) {
     return acu_loaded(ACU_CUDART)->version >= version && driver >= version;
 }
 
+bool is_driver_since(int version) {
+    int driver = 0;
+    return acu_load(NULL) == 0 && cudaDriverGetVersion(&driver) == 0 && driver >= version;
+}
+
 /* ---- around each test ---- */
 
 static bool at_its_end;

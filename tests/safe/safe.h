@@ -107,6 +107,9 @@ int nothing_left(void **state);
 /* Returns whether runtime and driver are that version, or newer. */
 bool is_since(int version);
 
+/* Returns whether the driver is that version, or newer. */
+bool is_driver_since(int version);
+
 /* Remembers that the stream may be captured; returns it. */
 acu_stream *noted(acu_stream *stream);
 

@@ -644,6 +644,7 @@ static acu_result graphs_for_kernels(void) {
         acu_graph_add_fill(inner, NULL, 0, &(acu_fill){x, ACU_F32, &one, .width = ACU_REST}, NULL));
     ACU_TRY(acu_graph_instantiate(inner, &(acu_exec_options){.flags = ACU_EXEC_DEVICE_LAUNCH},
                                   &launched));
+    ACU_TRY(acu_exec_upload(launched, a));
     ACU_TRY(acu_graph_keep_exec(graph, launched));
     const acu_arg args[] = {acu_inout(x), acu_arg_of(2.0f), acu_arg_of(1)};
     ACU_TRY(acu_graph_add_kernel(graph, NULL, 0, kernel, &grid, args, 3, &node));
@@ -1026,6 +1027,7 @@ const scenario scenarios[] = {
     {"pools", pools},
     {"devices", devices},
     {"links_and_caches", links_and_caches},
+    {"listeners", listeners},
     {"captures", captures},
     {"graphs", graphs},
     {"kernels_in_graphs", kernels_in_graphs},

@@ -114,6 +114,8 @@ static void launches_upload_what_kernels_change(void **state) {
     OK(acu_exec_upload(exec, stream));
     OK(acu_inject_errors("cudaGraphUpload@1+:1"));
     OK(acu_exec_launch(exec, stream));
+    OK(acu_exec_set_enabled(exec, node, false));
+    FAILS(acu_exec_launch(exec, stream), 1, "cudaGraphUpload");
     OK(acu_inject_errors(NULL));
     OK(acu_stream_synchronize(stream));
     OK(acu_stream_synchronize(other));
@@ -141,6 +143,30 @@ static acu_exec *exec_for_kernels(void) {
         inner, &(acu_exec_options){ACU_EXEC_DEVICE_LAUNCH | ACU_EXEC_UPLOAD, stream}, &exec));
     OK(acu_graph_release(inner));
     return exec;
+}
+
+static void kernels_launch_what_was_uploaded(void **state) {
+    (void)state;
+    need_device_launches();
+    const acu_fill fill = ones(y), others = ones(x);
+    acu_graph *inner = NULL;
+    acu_exec *exec = NULL;
+    acu_node node;
+    OK(acu_graph_create(&inner));
+    OK(acu_graph_add_fill(inner, NULL, 0, &fill, &node));
+    OK(acu_graph_instantiate(inner, &(acu_exec_options){.flags = ACU_EXEC_DEVICE_LAUNCH}, &exec));
+    FAILS(acu_graph_keep_exec(graph, exec), ACU_ERROR_STATE, "before it is uploaded");
+    OK(acu_exec_launch(exec, stream));
+    OK(acu_graph_keep_exec(graph, exec));
+    OK(acu_exec_set_fill(exec, node, &others));
+    FAILS(acu_graph_keep_exec(graph, exec), ACU_ERROR_STATE, "before it is uploaded");
+    OK(acu_exec_upload(exec, stream));
+    OK(acu_graph_keep_exec(graph, exec));
+    OK(acu_exec_set_enabled(exec, node, false));
+    FAILS(acu_graph_keep_exec(graph, exec), ACU_ERROR_STATE, "before it is uploaded");
+    OK(acu_stream_synchronize(stream));
+    OK(acu_exec_release(exec));
+    OK(acu_graph_release(inner));
 }
 
 /* The graph owns the exec and what that uses, and a launch is a use of all of it. */
@@ -248,6 +274,7 @@ int main(void) {
         DEVICE_TEST(only_kernel_nodes_become_updatable),
         DEVICE_TEST(older_runtimes_have_no_updatable_nodes),
         DEVICE_TEST(launches_upload_what_kernels_change),
+        DEVICE_TEST(kernels_launch_what_was_uploaded),
         DEVICE_TEST(a_graph_keeps_what_its_kernels_launch),
         DEVICE_TEST(not_every_exec_is_for_kernels),
         DEVICE_TEST(devices_launch_no_host_functions),

@@ -142,6 +142,33 @@ static void captured_nodes_have_names(void **state) {
     OK(acu_graph_release(captured));
 }
 
+static void capture_zero(acu_graph *into, acu_graph **captured) {
+    OK(acu_stream_begin_capture(stream,
+                                &(acu_capture_options){.into = into, .again = into != NULL}));
+    OK(acu_buffer_zero(x, stream));
+    OK(acu_stream_end_capture(stream, captured));
+}
+
+static void names_stay_when_a_graph_is_captured_again(void **state) {
+    (void)state;
+    if (runtime_version() < 13030 || driver_version() < 13030)
+        return;
+    acu_graph *captured = NULL, *same = NULL;
+    acu_node node;
+    size_t count = 1;
+    const char *name;
+    capture_zero(NULL, &captured);
+    OK(acu_graph_get_nodes(captured, &node, &count));
+    OK(acu_node_set_name(node, "zero x"));
+    capture_zero(captured, &same);
+    assert_ptr_equal(same, captured);
+    OK(acu_graph_get_nodes(captured, &node, &count));
+    OK(acu_node_get_name(node, &name));
+    assert_string_equal(name, "zero x");
+    OK(acu_graph_release(same));
+    OK(acu_graph_release(captured));
+}
+
 /* ---- pictures ---- */
 
 static void draws_every_type(void **state) {
@@ -435,6 +462,52 @@ static void a_child_graph_is_profiled_by_itself(void **state) {
     OK(acu_graph_release(inner));
 }
 
+/* The graph is as before, also where something fails with the events in it. */
+static void profiles_conditional_nodes(void **state) {
+    (void)state;
+    if (runtime_version() < 12030 || driver_version() < 12030)
+        return;
+    const acu_fill fill = ones();
+    const acu_copy copy = all_of_x();
+    acu_graph *body = NULL;
+    acu_conditional conditional;
+    acu_node nodes[3];
+    acu_graph_time time;
+    size_t count = 0;
+    OK(acu_graph_add_fill(graph, NULL, 0, &fill, &nodes[0]));
+    OK(acu_conditional_create(graph, 1, ACU_CONDITIONAL_ASSIGN_DEFAULT, &conditional));
+    OK(acu_graph_add_conditional(graph, nodes, 1, conditional, ACU_CONDITIONAL_IF, &body, 1,
+                                 &nodes[1]));
+    OK(acu_graph_add_copy(body, NULL, 0, &copy, NULL));
+    OK(acu_graph_add_empty(graph, &nodes[1], 1, &nodes[2]));
+    acu_clear_error();
+    for (int together = 0; together < 2; together++) {
+        OK(acu_graph_profile(graph, stream,
+                             &(acu_profile_options){.replays = 2, .together = together > 0}));
+        assert_int_equal(acu_last_error(), 0); /* that CUDA makes no copy is no failure */
+        for (int i = 0; i < 3; i++)
+            is_timed(nodes[i], 2);
+        OK(acu_graph_get_time(graph, &time));
+        assert_int_equal(time.together, together);
+        OK(acu_graph_get_nodes(graph, NULL, &count));
+        assert_int_equal(count, 3);
+        OK(acu_graph_get_edges(graph, NULL, NULL, NULL, &count));
+        assert_int_equal(count, 2);
+    }
+    if (is_simulated()) {
+        OK(acu_inject_errors("cudaGraphAddEventRecordNode@3:2"));
+        FAILS(acu_graph_profile(graph, stream, NULL), 2, "cudaGraphAddEventRecordNode");
+        OK(acu_inject_errors(NULL));
+        OK(acu_graph_get_nodes(graph, NULL, &count));
+        assert_int_equal(count, 3);
+    }
+    launch();
+    acu_exec *exec = NULL;
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    FAILS(acu_graph_profile(graph, stream, NULL), 801, "cudaGraphInstantiate");
+    OK(acu_exec_release(exec));
+}
+
 static void says_what_it_cannot_profile(void **state) {
     (void)state;
     acu_buffer *own = NULL;
@@ -460,6 +533,7 @@ int main(void) {
         DRAW_TEST(clones_have_the_names),
         DRAW_TEST(messages_have_the_names),
         DRAW_TEST(captured_nodes_have_names),
+        DRAW_TEST(names_stay_when_a_graph_is_captured_again),
         DRAW_TEST(draws_every_type),
         DRAW_TEST(draws_grids),
         DRAW_TEST(draws_what_it_does_not_keep),
@@ -473,6 +547,7 @@ int main(void) {
         DRAW_TEST(profiles_nothing),
         DRAW_TEST(a_profile_waits_for_other_streams),
         DRAW_TEST(a_child_graph_is_profiled_by_itself),
+        DRAW_TEST(profiles_conditional_nodes),
         DRAW_TEST(says_what_it_cannot_profile),
     };
     return cmocka_run_group_tests_name("drawing graphs", tests, NULL, NULL);

@@ -62,7 +62,37 @@ static void caches(void **state) {
     OWNERS(code_cache);
 }
 
+static void tensor_maps(void **state) {
+    (void)state;
+    acu_tensor_map *made = NULL;
+    const acu_tensor tensor = {.rank = 1, .shape = {8}, .box = {4}};
+    const char raw[128] = {0};
+    HANDLE(acu_tensor_map_create(bad, &tensor, &made));
+    NOT_NULL(acu_tensor_map_create(good.buffer, NULL, &made));
+    NOT_NULL(acu_tensor_map_create(good.buffer, &tensor, NULL));
+    HANDLE(acu_tensor_map_wrap(bad, raw, &made));
+    NOT_NULL(acu_tensor_map_wrap(good.buffer, NULL, &made));
+    NOT_NULL(acu_tensor_map_wrap(good.buffer, raw, NULL));
+    HANDLE(acu_tensor_map_set_buffer(bad, good.buffer));
+    assert_null(made);
+    OK(acu_tensor_map_wrap(good.buffer, raw, &made));
+    HANDLE(acu_tensor_map_set_buffer(made, bad));
+    OK(acu_tensor_map_release(made));
+    for (int how = A_NULL; how <= OF_ANOTHER_KIND; how++) {
+        acu_clear_error();
+        const acu_arg arg = acu_in_tensor(none[how]);
+        acu_args *args = NULL;
+        OK(acu_args_create(&args));
+        expect_refusal(acu_args_add(args, arg), how, "acu_args_add");
+        OK(acu_args_release(args));
+    }
+    SAYS(NULL, acu_tensor_map_raw(bad));
+    SAYS(ACU_DEVICE_CURRENT, acu_tensor_map_device(bad));
+    OWNERS(tensor_map);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {MISUSE(code), MISUSE(links), MISUSE(caches)};
+    const struct CMUnitTest tests[] = {MISUSE(code), MISUSE(links), MISUSE(caches),
+                                       MISUSE(tensor_maps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,11 +94,12 @@ static acu_result picture(acu_graph *graph, acu_stream *stream, acu_node node) {
 }
 
 /* What graphs for kernels keep, what raw graphs own, and nodes with many copies. */
-static acu_result keep_more(acu_graph *graph, acu_buffer *x) {
+static acu_result keep_more(acu_graph *graph, acu_stream *stream, acu_buffer *x) {
     const acu_copy copies[] = {{x, x, 4, 0, 1}, {x, x, 5, 1, 1}};
     ACU_AUTO(acu_exec) *exec = NULL;
     ACU_TRY(
         acu_graph_instantiate(graph, &(acu_exec_options){.flags = ACU_EXEC_DEVICE_LAUNCH}, &exec));
+    ACU_TRY(acu_exec_upload(exec, stream));
     ACU_TRY(acu_graph_keep_exec(graph, exec));
     ACU_TRY(acu_graph_attach_data(graph, (acu_closure){nothing, NULL, NULL}));
     return acu_graph_add_copy_batch(graph, NULL, 0, copies, 2, NULL, 0, NULL);
@@ -389,6 +390,15 @@ static acu_result share_with_others(acu_stream *stream, acu_buffer *x) {
     return share_pool();
 }
 
+static void hear(acu_log_level level, const char *line, size_t length, void *data) {
+    (void)level, (void)line, (void)length, (void)data;
+}
+
+static acu_result listen(void) {
+    ACU_AUTO(acu_listener) *listener = NULL;
+    return acu_log_listen(hear, NULL, &listener);
+}
+
 static acu_result everything(void) {
     acu_node nodes[3];
     ACU_AUTO(acu_stream) *a = NULL;
@@ -400,6 +410,7 @@ static acu_result everything(void) {
     ACU_TRY(acu_stream_create(0, NULL, &a));
     ACU_TRY(acu_buffer_create(a, ACU_I32, 8, &x));
     ACU_TRY(acu_buffer_create(a, ACU_I32, 8, &y));
+    ACU_TRY(listen());
     ACU_TRY(exchange(a, x));
     ACU_TRY(map_memory(a));
     ACU_TRY(allocate(a));
@@ -415,7 +426,7 @@ static acu_result everything(void) {
     ACU_TRY(use_other_apis(a, graph));
     ACU_TRY(build(graph, x, y, nodes));
     ACU_TRY(picture(graph, a, nodes[0]));
-    ACU_TRY(keep_more(graph, x));
+    ACU_TRY(keep_more(graph, a, x));
     ACU_TRY(acu_graph_clone(graph, &clone));
     ACU_TRY(acu_graph_keep(clone, x, true));
     ACU_TRY(acu_graph_instantiate(graph, NULL, &exec));

@@ -14,20 +14,22 @@ HEADERS = structure.ROOT / "include" / "anycuda"
 VERBS = set(
     re.findall(
         r"\w+",
-        """add adopt advise allocate attach begin bind call capture clear clone compile copy create describe destroy
-        disable discard draw enable end enter export fail fill find forget fork free freeze grow import instantiate join
-        keep launch leave link load map mark open parse pop prefetch prepare print profile push query read receive
-        record register reinterpret release remove reserve reset retain run send shrink signal slice split start
-        stop synchronize thaw trim unbind unmap update upload wait wrap write zero""",
+        """add adopt advise allocate attach begin bind call capture checkpoint clear clone compile copy
+        create describe destroy disable discard draw enable end enter export fail fill find forget fork free
+        freeze grow import instantiate join keep launch leave link listen load lock map mark open parse pop
+        prefetch prepare print profile push query read receive record register reinterpret release remove
+        reserve reset restore retain run send shrink signal slice split start stop synchronize thaw trim
+        unbind unlock unmap update upload wait wrap write zero""",
     )
 )
 NOUNS = sorted(
     re.findall(
         r"\w+",
-        """allocator args array backend batch block buffer client code code_cache conditional device device_guard domain
-        dtype event exec execution_context external external_memory external_semaphore graph graph_memory kernel launch
-        mark memory mipmap module multicast node physical place pool profiler program quarantine range region replay run
-        runtime share stream surface texture transfer virtual""",
+        """allocator args array backend batch block buffer client code code_cache conditional coredump
+        device device_guard domain dtype event exec execution_context external external_memory
+        external_semaphore graph graph_memory kernel launch listener log mark memory mipmap module multicast
+        node physical place pool process profiler program quarantine range region replay run runtime share
+        stream surface tensor_map texture transfer virtual""",
     ),
     key=len,
     reverse=True,

@@ -146,8 +146,6 @@ static row by_derivatives(geometry g, unsigned width, unsigned anisotropy, patte
     r.sampler.mipmapFilterMode = cudaFilterModeLinear;
     r.sampler.maxAnisotropy = anisotropy;
     r.sampler.maxMipmapLevelClamp = 10;
-    if (anisotropy > 1 && texels != P_LEVEL) /* sampled all along, as in level_rows() */
-        r.allowed = 1.0f / 128;
     return r;
 }
 

@@ -334,8 +334,6 @@ static int level_rows(builder *b) {
                 r.count = 500;
                 if (random && anisotropy == 0)
                     continue;
-                if (anisotropy > 1 && random && all[g] != G_3D && all[g] != G_A1D)
-                    r.allowed = 1.0f / 128;
                 NAME(r, "grad");
                 snprintf(r.name + strlen(r.name), 40, " aniso %d pattern %d", anisotropy, random);
                 ADD(r);

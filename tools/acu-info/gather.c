@@ -29,6 +29,7 @@ const char *const report_variables[] = {"ANYCUDA_CUDART",
                                         "LD_PRELOAD",
                                         "LD_LIBRARY_PATH",
                                         "CUDA_VISIBLE_DEVICES",
+                                        "CUDA_MODULE_LOADING",
                                         NULL};
 
 const char *verdict_name(verdict v) {

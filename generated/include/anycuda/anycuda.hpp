@@ -41,6 +41,8 @@ class module;
 class module_ref;
 class kernel;
 class kernel_ref;
+class tensor_map;
+class tensor_map_ref;
 class texture;
 class texture_ref;
 class surface;
@@ -54,6 +56,8 @@ class code;
 class code_ref;
 class code_cache;
 class code_cache_ref;
+class listener;
+class listener_ref;
 class exec;
 class exec_ref;
 class execution_context;
@@ -190,6 +194,9 @@ class device {
 
     /** Takes away the access of `device` to the memory of `peer`; success if there was none. */
     result<> disable_peer_access(acu_device peer) const;
+
+    /** Lets a function hear of what happens on a device; the caller owns the listener. */
+    result<acu::listener> listen(acu_notification_function function, void *data) const;
 
     /** Waits until all work of the device is done. */
     result<> synchronize() const;
@@ -1376,6 +1383,43 @@ class kernel : public owner<kernel_ref, acu_kernel, acu_kernel_release, acu_kern
     static result<acu::kernel> wrap_driver(acu_device device, CUfunc_st *raw);
 };
 
+/** A tensor map. This is a handle that owns nothing; acu::tensor_map owns. */
+class tensor_map_ref : public handle<acu_tensor_map> {
+  public:
+    using handle::handle;
+
+    /** Lets the map lead to another buffer of the same device and type, with the same shape and
+     * strides. */
+    result<> set_buffer(buffer_ref buffer) const;
+
+    /** Returns the CUtensorMap, 128 bytes that stay the handle's and change with
+     * acu_tensor_map_set_buffer(). */
+    const void *raw() const;
+
+    /** Returns the device. */
+    acu::device device() const;
+
+    /** Adds an owner and returns the map. */
+    acu::tensor_map retain() const;
+
+    /** Writes one line that names the map, as errors do; acu_stream_describe() has the rules. */
+    size_t describe(span<char> text) const;
+};
+
+/** An owner of the object: its end is an acu_tensor_map_release(). */
+class tensor_map : public owner<tensor_map_ref, acu_tensor_map, acu_tensor_map_release,
+    acu_tensor_map_cleanup> {
+  public:
+    using owner::owner;
+
+    /** Makes a tensor map of a buffer, which it keeps; the caller owns the map. */
+    static result<acu::tensor_map> create(buffer_ref buffer, given<acu_tensor> tensor);
+
+    /** Makes a handle for a copy of a CUtensorMap, whose 128 bytes are at `raw`; the caller owns
+     * the handle. */
+    static result<acu::tensor_map> wrap(buffer_ref buffer, const void *raw);
+};
+
 /** A texture. This is a handle that owns nothing; acu::texture owns. */
 class texture_ref : public handle<acu_texture> {
   public:
@@ -1830,6 +1874,38 @@ class code_cache : public owner<code_cache_ref, acu_code_cache, acu_code_cache_r
     /** Opens a cache in a folder, which is made if it does not exist; the caller owns the cache. */
     static result<acu::code_cache> create(const char *folder,
                                           given<acu_code_cache_options> options = nullptr);
+};
+
+/** A function that CUDA calls; declared in <anycuda/listener.h>. This is a handle that owns
+ * nothing; acu::listener owns. */
+class listener_ref : public handle<acu_listener> {
+  public:
+    using handle::handle;
+
+    /** Returns CUDA's handle of the registration (CUasyncCallbackHandle, CUlogsCallbackHandle or
+     * CUcoredumpCallbackHandle), which stays the listener's. */
+    void *raw() const;
+
+    /** Adds an owner and returns the listener. */
+    acu::listener retain() const;
+
+    /** Writes one line that names the listener, as errors do; acu_stream_describe() has the
+     * rules. */
+    size_t describe(span<char> text) const;
+};
+
+/** An owner of the object: its end is an acu_listener_release(). */
+class listener : public owner<listener_ref, acu_listener, acu_listener_release,
+    acu_listener_cleanup> {
+  public:
+    using owner::owner;
+
+    /** Makes a handle for a raw registration that stays someone else's; the caller owns the
+     * handle. */
+    static result<acu::listener> wrap(acu_listener_subject subject, acu_device device, void *raw);
+
+    /** Makes a handle that owns a raw registration: the last release ends both. */
+    static result<acu::listener> adopt(acu_listener_subject subject, acu_device device, void *raw);
 };
 
 /** A graph that can be launched. This is a handle that owns nothing; acu::exec owns. */
@@ -2412,6 +2488,15 @@ acu_arg in_surface(surface_ref surface);
 /** Makes an argument of a surface that the kernel reads and writes. */
 acu_arg inout_surface(surface_ref surface);
 
+/** Makes an argument of a tensor map by which the kernel only reads. */
+acu_arg in_tensor(tensor_map_ref map);
+
+/** Makes an argument of a tensor map by which the kernel writes. */
+acu_arg out_tensor(tensor_map_ref map);
+
+/** Makes an argument of a tensor map by which the kernel reads and writes. */
+acu_arg inout_tensor(tensor_map_ref map);
+
 /** Makes an argument of a struct, or of anything else. */
 acu_arg bytes(const void *bytes, size_t size);
 
@@ -2440,6 +2525,28 @@ result<> launch(stream_ref stream, kernel_ref kernel, const acu_grid &grid,
 /** Makes the value of one conditional node, in the graph or in its parts; since CUDA 12.3. */
 result<acu_conditional> conditional_create(graph_ref graph, unsigned default_value, unsigned flags);
 
+/** Asks whether something is on. */
+result<bool> coredump_get_switch(acu_device device, acu_coredump_switch which);
+
+/** Switches something on or off. */
+result<> coredump_set_switch(acu_device device, acu_coredump_switch which, bool enabled);
+
+/** Asks for the path of a file. */
+result<> coredump_get_path(acu_device device, acu_coredump_file which, char (&path)[1024]);
+
+/** Sets the path of a file. */
+result<> coredump_set_path(acu_device device, acu_coredump_file which, const char *path);
+
+/** Asks for the flags of coredumps. */
+result<unsigned> coredump_get_flags(acu_device device);
+
+/** Replaces the flags of coredumps. */
+result<> coredump_set_flags(acu_device device, unsigned flags);
+
+/** Lets a function hear of coredumps: those that begin, or, with `written`, those that are written;
+ * the caller owns the listener. */
+result<acu::listener> coredump_listen(bool written, acu_coredump_function function, void *data);
+
 /** Writes a line per call, with arguments, result and duration, as ANYCUDA_TRACE does. */
 int trace_to(const char *target);
 
@@ -2455,6 +2562,18 @@ const acu_load_info *loaded(acu_library_id library);
 /** Returns the search for a library: a line for each place and file, with the reason why it was
  * taken or not; never NULL. */
 const char *load_trace(acu_library_id library);
+
+/** Lets a function hear each new line of the log; the caller owns the listener. */
+result<acu::listener> log_listen(acu_log_function function, void *data);
+
+/** Asks for the end of the log, where the next line will be. */
+result<acu_log_position> log_get_end();
+
+/** Copies lines of the log, each ended by '\n', and a zero behind them. */
+result<size_t> log_read(acu_log_position *from, char *text, size_t size);
+
+/** Writes lines of the log into a file, which is made or emptied. */
+result<> log_print(acu_log_position *from, const char *path);
 
 /** Asks what kind of memory an address is in, and all else that CUDA tells about it. */
 result<acu_memory_info> memory_get_info(const void *address);
@@ -2472,6 +2591,26 @@ result<bool> memory_can_access(const void *address, acu_device device);
 
 /** Sets how many dead handles are kept recognisable, of all kinds together. */
 void quarantine(size_t objects);
+
+/** Asks for the state of a process. */
+result<acu_process_state> process_get_state(int process);
+
+/** Asks for the thread of a process that restores it, which a checkpoint has to keep running. */
+result<int> process_get_restore_thread(int process);
+
+/** Lets all calls of CUDA in a running process wait, and waits for the work under way; at most
+ * `timeout_ms` milliseconds, where 0 means without an end. */
+result<> process_lock(int process, unsigned timeout_ms);
+
+/** Brings the memory of a locked process's devices into its host memory, and gives the devices
+ * up. */
+result<> process_checkpoint(int process);
+
+/** Brings the memory of a process back to its devices, which leaves the process locked. */
+result<> process_restore(int process, span<const acu_process_move> moves);
+
+/** Lets a locked process go on. */
+result<> process_unlock(int process);
 
 /** Lets profilers that were told to wait for this begin to record: cudaProfilerStart(). */
 result<> profiler_start();

@@ -230,6 +230,12 @@ inline result<> device::disable_peer_access(acu_device peer) const {
     return acu_device_disable_peer_access(value_, peer);
 }
 
+inline result<acu::listener> device::listen(acu_notification_function function, void *data) const {
+    acu_listener *listener = nullptr;
+    const acu_result code_ = acu_device_listen(value_, function, data, &listener);
+    return {code_, acu::listener(listener)};
+}
+
 inline result<> device::synchronize() const {
     return acu_device_synchronize(value_);
 }
@@ -1758,6 +1764,38 @@ inline result<int> kernel_ref::get_max_cluster_size(given<acu_grid> grid) const 
     return {code_, blocks};
 }
 
+inline result<acu::tensor_map> tensor_map::create(buffer_ref buffer, given<acu_tensor> tensor) {
+    acu_tensor_map *map = nullptr;
+    const acu_result code_ = acu_tensor_map_create(buffer.get(), tensor.get(), &map);
+    return {code_, acu::tensor_map(map)};
+}
+
+inline result<acu::tensor_map> tensor_map::wrap(buffer_ref buffer, const void *raw) {
+    acu_tensor_map *map = nullptr;
+    const acu_result code_ = acu_tensor_map_wrap(buffer.get(), raw, &map);
+    return {code_, acu::tensor_map(map)};
+}
+
+inline result<> tensor_map_ref::set_buffer(buffer_ref buffer) const {
+    return acu_tensor_map_set_buffer(get(), buffer.get());
+}
+
+inline const void *tensor_map_ref::raw() const {
+    return acu_tensor_map_raw(get());
+}
+
+inline acu::device tensor_map_ref::device() const {
+    return acu_tensor_map_device(get());
+}
+
+inline acu::tensor_map tensor_map_ref::retain() const {
+    return acu::tensor_map(acu_tensor_map_retain(get()));
+}
+
+inline size_t tensor_map_ref::describe(span<char> text) const {
+    return acu_tensor_map_describe(get(), text.data(), text.size());
+}
+
 inline result<acu::texture> texture::create(given<acu_texture_source> source,
                                             given<acu_sampler> sampler) {
     acu_texture *texture = nullptr;
@@ -2369,6 +2407,32 @@ inline acu::code_cache code_cache_ref::retain() const {
 
 inline size_t code_cache_ref::describe(span<char> text) const {
     return acu_code_cache_describe(get(), text.data(), text.size());
+}
+
+inline result<acu::listener> listener::wrap(acu_listener_subject subject, acu_device device,
+                                            void *raw) {
+    acu_listener *listener = nullptr;
+    const acu_result code_ = acu_listener_wrap(subject, device, raw, &listener);
+    return {code_, acu::listener(listener)};
+}
+
+inline result<acu::listener> listener::adopt(acu_listener_subject subject, acu_device device,
+                                             void *raw) {
+    acu_listener *listener = nullptr;
+    const acu_result code_ = acu_listener_adopt(subject, device, raw, &listener);
+    return {code_, acu::listener(listener)};
+}
+
+inline void *listener_ref::raw() const {
+    return acu_listener_raw(get());
+}
+
+inline acu::listener listener_ref::retain() const {
+    return acu::listener(acu_listener_retain(get()));
+}
+
+inline size_t listener_ref::describe(span<char> text) const {
+    return acu_listener_describe(get(), text.data(), text.size());
 }
 
 inline result<acu::exec> exec::wrap(CUgraphExec_st *raw) {
@@ -3087,6 +3151,18 @@ inline acu_arg inout_surface(surface_ref surface) {
     return acu_inout_surface(surface.get());
 }
 
+inline acu_arg in_tensor(tensor_map_ref map) {
+    return acu_in_tensor(map.get());
+}
+
+inline acu_arg out_tensor(tensor_map_ref map) {
+    return acu_out_tensor(map.get());
+}
+
+inline acu_arg inout_tensor(tensor_map_ref map) {
+    return acu_inout_tensor(map.get());
+}
+
 inline acu_arg bytes(const void *bytes, size_t size) {
     return acu_bytes(bytes, size);
 }
@@ -3127,6 +3203,41 @@ inline result<acu_conditional> conditional_create(graph_ref graph, unsigned defa
     return {code_, conditional};
 }
 
+inline result<bool> coredump_get_switch(acu_device device, acu_coredump_switch which) {
+    bool enabled = {};
+    const acu_result code_ = acu_coredump_get_switch(device, which, &enabled);
+    return {code_, enabled};
+}
+
+inline result<> coredump_set_switch(acu_device device, acu_coredump_switch which, bool enabled) {
+    return acu_coredump_set_switch(device, which, enabled);
+}
+
+inline result<> coredump_get_path(acu_device device, acu_coredump_file which, char (&path)[1024]) {
+    return acu_coredump_get_path(device, which, path);
+}
+
+inline result<> coredump_set_path(acu_device device, acu_coredump_file which, const char *path) {
+    return acu_coredump_set_path(device, which, path);
+}
+
+inline result<unsigned> coredump_get_flags(acu_device device) {
+    unsigned flags = {};
+    const acu_result code_ = acu_coredump_get_flags(device, &flags);
+    return {code_, flags};
+}
+
+inline result<> coredump_set_flags(acu_device device, unsigned flags) {
+    return acu_coredump_set_flags(device, flags);
+}
+
+inline result<acu::listener> coredump_listen(bool written, acu_coredump_function function,
+                                             void *data) {
+    acu_listener *listener = nullptr;
+    const acu_result code_ = acu_coredump_listen(written, function, data, &listener);
+    return {code_, acu::listener(listener)};
+}
+
 inline int trace_to(const char *target) {
     return acu_trace_to(target);
 }
@@ -3145,6 +3256,28 @@ inline const acu_load_info *loaded(acu_library_id library) {
 
 inline const char *load_trace(acu_library_id library) {
     return acu_load_trace(library);
+}
+
+inline result<acu::listener> log_listen(acu_log_function function, void *data) {
+    acu_listener *listener = nullptr;
+    const acu_result code_ = acu_log_listen(function, data, &listener);
+    return {code_, acu::listener(listener)};
+}
+
+inline result<acu_log_position> log_get_end() {
+    acu_log_position end = {};
+    const acu_result code_ = acu_log_get_end(&end);
+    return {code_, end};
+}
+
+inline result<size_t> log_read(acu_log_position *from, char *text, size_t size) {
+    size_t length = {};
+    const acu_result code_ = acu_log_read(from, text, size, &length);
+    return {code_, length};
+}
+
+inline result<> log_print(acu_log_position *from, const char *path) {
+    return acu_log_print(from, path);
 }
 
 inline result<acu_memory_info> memory_get_info(const void *address) {
@@ -3171,6 +3304,34 @@ inline result<bool> memory_can_access(const void *address, acu_device device) {
 
 inline void quarantine(size_t objects) {
     acu_quarantine(objects);
+}
+
+inline result<acu_process_state> process_get_state(int process) {
+    acu_process_state state = {};
+    const acu_result code_ = acu_process_get_state(process, &state);
+    return {code_, state};
+}
+
+inline result<int> process_get_restore_thread(int process) {
+    int thread = {};
+    const acu_result code_ = acu_process_get_restore_thread(process, &thread);
+    return {code_, thread};
+}
+
+inline result<> process_lock(int process, unsigned timeout_ms) {
+    return acu_process_lock(process, timeout_ms);
+}
+
+inline result<> process_checkpoint(int process) {
+    return acu_process_checkpoint(process);
+}
+
+inline result<> process_restore(int process, span<const acu_process_move> moves) {
+    return acu_process_restore(process, moves.data(), moves.size());
+}
+
+inline result<> process_unlock(int process) {
+    return acu_process_unlock(process);
 }
 
 inline result<> profiler_start() {

@@ -22,6 +22,26 @@ cudaError_t acu_sim_cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS 
                                                  CUarray array, CUdevice device);
 cudaError_t acu_sim_cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties,
                                                CUarray array);
+cudaError_t acu_sim_cuCheckpointProcessCheckpoint(int pid, CUcheckpointCheckpointArgs *args);
+cudaError_t acu_sim_cuCheckpointProcessGetRestoreThreadId(int pid, int *tid);
+cudaError_t acu_sim_cuCheckpointProcessGetState(int pid, CUprocessState *state);
+cudaError_t acu_sim_cuCheckpointProcessLock(int pid, CUcheckpointLockArgs *args);
+cudaError_t acu_sim_cuCheckpointProcessRestore(int pid, CUcheckpointRestoreArgs *args);
+cudaError_t acu_sim_cuCheckpointProcessUnlock(int pid, CUcheckpointUnlockArgs *args);
+cudaError_t acu_sim_cuCoredumpDeregisterCompleteCallback(CUcoredumpCallbackHandle callback);
+cudaError_t acu_sim_cuCoredumpDeregisterStartCallback(CUcoredumpCallbackHandle callback);
+cudaError_t acu_sim_cuCoredumpGetAttribute(CUcoredumpSettings attrib, void *value, size_t *size);
+cudaError_t acu_sim_cuCoredumpGetAttributeGlobal(CUcoredumpSettings attrib, void *value,
+                                                 size_t *size);
+cudaError_t acu_sim_cuCoredumpRegisterCompleteCallback(CUcoredumpStatusCallback callback,
+                                                       void *userData,
+                                                       CUcoredumpCallbackHandle *callbackOut);
+cudaError_t acu_sim_cuCoredumpRegisterStartCallback(CUcoredumpStatusCallback callback,
+                                                    void *userData,
+                                                    CUcoredumpCallbackHandle *callbackOut);
+cudaError_t acu_sim_cuCoredumpSetAttribute(CUcoredumpSettings attrib, void *value, size_t *size);
+cudaError_t acu_sim_cuCoredumpSetAttributeGlobal(CUcoredumpSettings attrib, void *value,
+                                                 size_t *size);
 cudaError_t acu_sim_cuCtxAttach(CUcontext *pctx, unsigned int flags);
 cudaError_t acu_sim_cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreateParams,
                                 unsigned int flags, CUdevice dev);
@@ -284,6 +304,14 @@ cudaError_t acu_sim_cuLinkComplete(CUlinkState state, void **cubinOut, size_t *s
 cudaError_t acu_sim_cuLinkCreate(unsigned int numOptions, CUjit_option *options,
                                  void **optionValues, CUlinkState *stateOut);
 cudaError_t acu_sim_cuLinkDestroy(CUlinkState state);
+cudaError_t acu_sim_cuLogsCurrent(CUlogIterator *iterator_out, unsigned int flags);
+cudaError_t acu_sim_cuLogsDumpToFile(CUlogIterator *iterator, const char *pathToFile,
+                                     unsigned int flags);
+cudaError_t acu_sim_cuLogsDumpToMemory(CUlogIterator *iterator, char *buffer, size_t *size,
+                                       unsigned int flags);
+cudaError_t acu_sim_cuLogsRegisterCallback(CUlogsCallback callbackFunc, void *userData,
+                                           CUlogsCallbackHandle *callback_out);
+cudaError_t acu_sim_cuLogsUnregisterCallback(CUlogsCallbackHandle callback);
 cudaError_t acu_sim_cuMemAddressFree(CUdeviceptr ptr, size_t size);
 cudaError_t acu_sim_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment,
                                         CUdeviceptr addr, unsigned long long flags);
@@ -547,6 +575,46 @@ cudaError_t acu_sim_cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuui
                                          unsigned int flags);
 cudaError_t acu_sim_cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                          unsigned int flags);
+cudaError_t acu_sim_cuTensorMapEncodeIm2col(CUtensorMap *tensorMap,
+                                            CUtensorMapDataType tensorDataType,
+                                            cuuint32_t tensorRank, void *globalAddress,
+                                            const cuuint64_t *globalDim,
+                                            const cuuint64_t *globalStrides,
+                                            const int *pixelBoxLowerCorner,
+                                            const int *pixelBoxUpperCorner,
+                                            cuuint32_t channelsPerPixel, cuuint32_t pixelsPerColumn,
+                                            const cuuint32_t *elementStrides,
+                                            CUtensorMapInterleave interleave,
+                                            CUtensorMapSwizzle swizzle,
+                                            CUtensorMapL2promotion l2Promotion,
+                                            CUtensorMapFloatOOBfill oobFill);
+cudaError_t acu_sim_cuTensorMapEncodeIm2colWide(CUtensorMap *tensorMap,
+                                                CUtensorMapDataType tensorDataType,
+                                                cuuint32_t tensorRank, void *globalAddress,
+                                                const cuuint64_t *globalDim,
+                                                const cuuint64_t *globalStrides,
+                                                int pixelBoxLowerCornerWidth,
+                                                int pixelBoxUpperCornerWidth,
+                                                cuuint32_t channelsPerPixel,
+                                                cuuint32_t pixelsPerColumn,
+                                                const cuuint32_t *elementStrides,
+                                                CUtensorMapInterleave interleave,
+                                                CUtensorMapIm2ColWideMode mode,
+                                                CUtensorMapSwizzle swizzle,
+                                                CUtensorMapL2promotion l2Promotion,
+                                                CUtensorMapFloatOOBfill oobFill);
+cudaError_t acu_sim_cuTensorMapEncodeTiled(CUtensorMap *tensorMap,
+                                           CUtensorMapDataType tensorDataType,
+                                           cuuint32_t tensorRank, void *globalAddress,
+                                           const cuuint64_t *globalDim,
+                                           const cuuint64_t *globalStrides,
+                                           const cuuint32_t *boxDim,
+                                           const cuuint32_t *elementStrides,
+                                           CUtensorMapInterleave interleave,
+                                           CUtensorMapSwizzle swizzle,
+                                           CUtensorMapL2promotion l2Promotion,
+                                           CUtensorMapFloatOOBfill oobFill);
+cudaError_t acu_sim_cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress);
 cudaError_t acu_sim_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode);
 cudaError_t acu_sim_cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy,
                                        unsigned int initialRefcount, unsigned int flags);

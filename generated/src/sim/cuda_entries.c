@@ -79,6 +79,160 @@ CUresult acu_sim_entry_cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuCheckpointProcessCheckpoint, cuCheckpointProcessCheckpoint,
+          cuCheckpointProcessCheckpoint)
+CUresult acu_sim_entry_cuCheckpointProcessCheckpoint(int pid, CUcheckpointCheckpointArgs *args) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
+    if (!result)
+        result = acu_sim_cuCheckpointProcessCheckpoint(pid, args);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuCheckpointProcessGetRestoreThreadId, cuCheckpointProcessGetRestoreThreadId,
+          cuCheckpointProcessGetRestoreThreadId)
+CUresult acu_sim_entry_cuCheckpointProcessGetRestoreThreadId(int pid, int *tid) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
+    if (!result)
+        result = acu_sim_cuCheckpointProcessGetRestoreThreadId(pid, tid);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuCheckpointProcessGetState, cuCheckpointProcessGetState, cuCheckpointProcessGetState)
+CUresult acu_sim_entry_cuCheckpointProcessGetState(int pid, CUprocessState *state) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
+    if (!result)
+        result = acu_sim_cuCheckpointProcessGetState(pid, state);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuCheckpointProcessLock, cuCheckpointProcessLock, cuCheckpointProcessLock)
+CUresult acu_sim_entry_cuCheckpointProcessLock(int pid, CUcheckpointLockArgs *args) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
+    if (!result)
+        result = acu_sim_cuCheckpointProcessLock(pid, args);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuCheckpointProcessRestore, cuCheckpointProcessRestore, cuCheckpointProcessRestore)
+CUresult acu_sim_entry_cuCheckpointProcessRestore(int pid, CUcheckpointRestoreArgs *args) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
+    if (!result)
+        result = acu_sim_cuCheckpointProcessRestore(pid, args);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuCheckpointProcessUnlock, cuCheckpointProcessUnlock, cuCheckpointProcessUnlock)
+CUresult acu_sim_entry_cuCheckpointProcessUnlock(int pid, CUcheckpointUnlockArgs *args) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
+    if (!result)
+        result = acu_sim_cuCheckpointProcessUnlock(pid, args);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuCoredumpDeregisterCompleteCallback, cuCoredumpDeregisterCompleteCallback,
+          cuCoredumpDeregisterCompleteCallback)
+CUresult acu_sim_entry_cuCoredumpDeregisterCompleteCallback(CUcoredumpCallbackHandle callback) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuCoredumpDeregisterCompleteCallback(callback);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuCoredumpDeregisterStartCallback, cuCoredumpDeregisterStartCallback,
+          cuCoredumpDeregisterStartCallback)
+CUresult acu_sim_entry_cuCoredumpDeregisterStartCallback(CUcoredumpCallbackHandle callback) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuCoredumpDeregisterStartCallback(callback);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuCoredumpGetAttribute, cuCoredumpGetAttribute, cuCoredumpGetAttribute)
+CUresult acu_sim_entry_cuCoredumpGetAttribute(CUcoredumpSettings attrib, void *value,
+                                              size_t *size) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuCoredumpGetAttribute(attrib, value, size);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuCoredumpGetAttributeGlobal, cuCoredumpGetAttributeGlobal, cuCoredumpGetAttributeGlobal)
+CUresult acu_sim_entry_cuCoredumpGetAttributeGlobal(CUcoredumpSettings attrib, void *value,
+                                                    size_t *size) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuCoredumpGetAttributeGlobal(attrib, value, size);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuCoredumpRegisterCompleteCallback, cuCoredumpRegisterCompleteCallback,
+          cuCoredumpRegisterCompleteCallback)
+CUresult acu_sim_entry_cuCoredumpRegisterCompleteCallback(CUcoredumpStatusCallback callback,
+                                                          void *userData,
+                                                          CUcoredumpCallbackHandle *callbackOut) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuCoredumpRegisterCompleteCallback(callback, userData, callbackOut);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuCoredumpRegisterStartCallback, cuCoredumpRegisterStartCallback,
+          cuCoredumpRegisterStartCallback)
+CUresult acu_sim_entry_cuCoredumpRegisterStartCallback(CUcoredumpStatusCallback callback,
+                                                       void *userData,
+                                                       CUcoredumpCallbackHandle *callbackOut) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuCoredumpRegisterStartCallback(callback, userData, callbackOut);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuCoredumpSetAttribute, cuCoredumpSetAttribute, cuCoredumpSetAttribute)
+CUresult acu_sim_entry_cuCoredumpSetAttribute(CUcoredumpSettings attrib, void *value,
+                                              size_t *size) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuCoredumpSetAttribute(attrib, value, size);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuCoredumpSetAttributeGlobal, cuCoredumpSetAttributeGlobal, cuCoredumpSetAttributeGlobal)
+CUresult acu_sim_entry_cuCoredumpSetAttributeGlobal(CUcoredumpSettings attrib, void *value,
+                                                    size_t *size) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuCoredumpSetAttributeGlobal(attrib, value, size);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuCtxAttach, cuCtxAttach, cuCtxAttach)
 CUresult acu_sim_entry_cuCtxAttach(CUcontext *pctx, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2031,6 +2185,59 @@ CUresult acu_sim_entry_cuLinkDestroy(CUlinkState state) {
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cuLinkDestroy(state);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuLogsCurrent, cuLogsCurrent, cuLogsCurrent)
+CUresult acu_sim_entry_cuLogsCurrent(CUlogIterator *iterator_out, unsigned int flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuLogsCurrent(iterator_out, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuLogsDumpToFile, cuLogsDumpToFile, cuLogsDumpToFile)
+CUresult acu_sim_entry_cuLogsDumpToFile(CUlogIterator *iterator, const char *pathToFile,
+                                        unsigned int flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuLogsDumpToFile(iterator, pathToFile, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuLogsDumpToMemory, cuLogsDumpToMemory, cuLogsDumpToMemory)
+CUresult acu_sim_entry_cuLogsDumpToMemory(CUlogIterator *iterator, char *buffer, size_t *size,
+                                          unsigned int flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuLogsDumpToMemory(iterator, buffer, size, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuLogsRegisterCallback, cuLogsRegisterCallback, cuLogsRegisterCallback)
+CUresult acu_sim_entry_cuLogsRegisterCallback(CUlogsCallback callbackFunc, void *userData,
+                                              CUlogsCallbackHandle *callback_out) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuLogsRegisterCallback(callbackFunc, userData, callback_out);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuLogsUnregisterCallback, cuLogsUnregisterCallback, cuLogsUnregisterCallback)
+CUresult acu_sim_entry_cuLogsUnregisterCallback(CUlogsCallbackHandle callback) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuLogsUnregisterCallback(callback);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
@@ -4506,6 +4713,95 @@ CUresult acu_sim_entry_cuStreamWriteValue64_ptsz(CUstream stream, CUdeviceptr ad
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuTensorMapEncodeIm2col, cuTensorMapEncodeIm2col, cuTensorMapEncodeIm2col)
+CUresult acu_sim_entry_cuTensorMapEncodeIm2col(CUtensorMap *tensorMap,
+                                               CUtensorMapDataType tensorDataType,
+                                               cuuint32_t tensorRank, void *globalAddress,
+                                               const cuuint64_t *globalDim,
+                                               const cuuint64_t *globalStrides,
+                                               const int *pixelBoxLowerCorner,
+                                               const int *pixelBoxUpperCorner,
+                                               cuuint32_t channelsPerPixel,
+                                               cuuint32_t pixelsPerColumn,
+                                               const cuuint32_t *elementStrides,
+                                               CUtensorMapInterleave interleave,
+                                               CUtensorMapSwizzle swizzle,
+                                               CUtensorMapL2promotion l2Promotion,
+                                               CUtensorMapFloatOOBfill oobFill) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuTensorMapEncodeIm2col(tensorMap, tensorDataType, tensorRank,
+                                                 globalAddress, globalDim, globalStrides,
+                                                 pixelBoxLowerCorner, pixelBoxUpperCorner,
+                                                 channelsPerPixel, pixelsPerColumn, elementStrides,
+                                                 interleave, swizzle, l2Promotion, oobFill);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTensorMapEncodeIm2colWide, cuTensorMapEncodeIm2colWide, cuTensorMapEncodeIm2colWide)
+CUresult acu_sim_entry_cuTensorMapEncodeIm2colWide(CUtensorMap *tensorMap,
+                                                   CUtensorMapDataType tensorDataType,
+                                                   cuuint32_t tensorRank, void *globalAddress,
+                                                   const cuuint64_t *globalDim,
+                                                   const cuuint64_t *globalStrides,
+                                                   int pixelBoxLowerCornerWidth,
+                                                   int pixelBoxUpperCornerWidth,
+                                                   cuuint32_t channelsPerPixel,
+                                                   cuuint32_t pixelsPerColumn,
+                                                   const cuuint32_t *elementStrides,
+                                                   CUtensorMapInterleave interleave,
+                                                   CUtensorMapIm2ColWideMode mode,
+                                                   CUtensorMapSwizzle swizzle,
+                                                   CUtensorMapL2promotion l2Promotion,
+                                                   CUtensorMapFloatOOBfill oobFill) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuTensorMapEncodeIm2colWide(tensorMap, tensorDataType, tensorRank,
+                                                     globalAddress, globalDim, globalStrides,
+                                                     pixelBoxLowerCornerWidth,
+                                                     pixelBoxUpperCornerWidth, channelsPerPixel,
+                                                     pixelsPerColumn, elementStrides, interleave,
+                                                     mode, swizzle, l2Promotion, oobFill);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTensorMapEncodeTiled, cuTensorMapEncodeTiled, cuTensorMapEncodeTiled)
+CUresult acu_sim_entry_cuTensorMapEncodeTiled(CUtensorMap *tensorMap,
+                                              CUtensorMapDataType tensorDataType,
+                                              cuuint32_t tensorRank, void *globalAddress,
+                                              const cuuint64_t *globalDim,
+                                              const cuuint64_t *globalStrides,
+                                              const cuuint32_t *boxDim,
+                                              const cuuint32_t *elementStrides,
+                                              CUtensorMapInterleave interleave,
+                                              CUtensorMapSwizzle swizzle,
+                                              CUtensorMapL2promotion l2Promotion,
+                                              CUtensorMapFloatOOBfill oobFill) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuTensorMapEncodeTiled(tensorMap, tensorDataType, tensorRank,
+                                                globalAddress, globalDim, globalStrides, boxDim,
+                                                elementStrides, interleave, swizzle, l2Promotion,
+                                                oobFill);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTensorMapReplaceAddress, cuTensorMapReplaceAddress, cuTensorMapReplaceAddress)
+CUresult acu_sim_entry_cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuTensorMapReplaceAddress(tensorMap, globalAddress);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode,
           cuThreadExchangeStreamCaptureMode)
 CUresult acu_sim_entry_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
@@ -4563,6 +4859,34 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      (acu_fn)acu_sim_entry_cuArrayGetMemoryRequirements, false, 11060},
     {&acu_function_cuArrayGetSparseProperties, "cuArrayGetSparseProperties",
      (acu_fn)acu_sim_entry_cuArrayGetSparseProperties, false, 11010},
+    {&acu_function_cuCheckpointProcessCheckpoint, "cuCheckpointProcessCheckpoint",
+     (acu_fn)acu_sim_entry_cuCheckpointProcessCheckpoint, false, 12080},
+    {&acu_function_cuCheckpointProcessGetRestoreThreadId, "cuCheckpointProcessGetRestoreThreadId",
+     (acu_fn)acu_sim_entry_cuCheckpointProcessGetRestoreThreadId, false, 12080},
+    {&acu_function_cuCheckpointProcessGetState, "cuCheckpointProcessGetState",
+     (acu_fn)acu_sim_entry_cuCheckpointProcessGetState, false, 12080},
+    {&acu_function_cuCheckpointProcessLock, "cuCheckpointProcessLock",
+     (acu_fn)acu_sim_entry_cuCheckpointProcessLock, false, 12080},
+    {&acu_function_cuCheckpointProcessRestore, "cuCheckpointProcessRestore",
+     (acu_fn)acu_sim_entry_cuCheckpointProcessRestore, false, 12080},
+    {&acu_function_cuCheckpointProcessUnlock, "cuCheckpointProcessUnlock",
+     (acu_fn)acu_sim_entry_cuCheckpointProcessUnlock, false, 12080},
+    {&acu_function_cuCoredumpDeregisterCompleteCallback, "cuCoredumpDeregisterCompleteCallback",
+     (acu_fn)acu_sim_entry_cuCoredumpDeregisterCompleteCallback, false, 13020},
+    {&acu_function_cuCoredumpDeregisterStartCallback, "cuCoredumpDeregisterStartCallback",
+     (acu_fn)acu_sim_entry_cuCoredumpDeregisterStartCallback, false, 13020},
+    {&acu_function_cuCoredumpGetAttribute, "cuCoredumpGetAttribute",
+     (acu_fn)acu_sim_entry_cuCoredumpGetAttribute, false, 12010},
+    {&acu_function_cuCoredumpGetAttributeGlobal, "cuCoredumpGetAttributeGlobal",
+     (acu_fn)acu_sim_entry_cuCoredumpGetAttributeGlobal, false, 12010},
+    {&acu_function_cuCoredumpRegisterCompleteCallback, "cuCoredumpRegisterCompleteCallback",
+     (acu_fn)acu_sim_entry_cuCoredumpRegisterCompleteCallback, false, 13020},
+    {&acu_function_cuCoredumpRegisterStartCallback, "cuCoredumpRegisterStartCallback",
+     (acu_fn)acu_sim_entry_cuCoredumpRegisterStartCallback, false, 13020},
+    {&acu_function_cuCoredumpSetAttribute, "cuCoredumpSetAttribute",
+     (acu_fn)acu_sim_entry_cuCoredumpSetAttribute, false, 12010},
+    {&acu_function_cuCoredumpSetAttributeGlobal, "cuCoredumpSetAttributeGlobal",
+     (acu_fn)acu_sim_entry_cuCoredumpSetAttributeGlobal, false, 12010},
     {&acu_function_cuCtxAttach, "cuCtxAttach", (acu_fn)acu_sim_entry_cuCtxAttach, false, 2000},
     {&acu_function_cuCtxCreate, "cuCtxCreate_v4", (acu_fn)acu_sim_entry_cuCtxCreate, false, 2000},
     {&acu_function_cuCtxDestroy, "cuCtxDestroy_v2", (acu_fn)acu_sim_entry_cuCtxDestroy, false,
@@ -4911,6 +5235,16 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      6050},
     {&acu_function_cuLinkDestroy, "cuLinkDestroy", (acu_fn)acu_sim_entry_cuLinkDestroy, false,
      5050},
+    {&acu_function_cuLogsCurrent, "cuLogsCurrent", (acu_fn)acu_sim_entry_cuLogsCurrent, false,
+     12090},
+    {&acu_function_cuLogsDumpToFile, "cuLogsDumpToFile", (acu_fn)acu_sim_entry_cuLogsDumpToFile,
+     false, 12090},
+    {&acu_function_cuLogsDumpToMemory, "cuLogsDumpToMemory",
+     (acu_fn)acu_sim_entry_cuLogsDumpToMemory, false, 12090},
+    {&acu_function_cuLogsRegisterCallback, "cuLogsRegisterCallback",
+     (acu_fn)acu_sim_entry_cuLogsRegisterCallback, false, 12090},
+    {&acu_function_cuLogsUnregisterCallback, "cuLogsUnregisterCallback",
+     (acu_fn)acu_sim_entry_cuLogsUnregisterCallback, false, 12090},
     {&acu_function_cuMemAddressFree, "cuMemAddressFree", (acu_fn)acu_sim_entry_cuMemAddressFree,
      false, 10020},
     {&acu_function_cuMemAddressReserve, "cuMemAddressReserve",
@@ -5328,6 +5662,14 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      (acu_fn)acu_sim_entry_cuStreamWriteValue64, false, 9000},
     {&acu_function_cuStreamWriteValue64_ptds, "cuStreamWriteValue64_v2_ptsz",
      (acu_fn)acu_sim_entry_cuStreamWriteValue64_ptsz, true, 9000},
+    {&acu_function_cuTensorMapEncodeIm2col, "cuTensorMapEncodeIm2col",
+     (acu_fn)acu_sim_entry_cuTensorMapEncodeIm2col, false, 12000},
+    {&acu_function_cuTensorMapEncodeIm2colWide, "cuTensorMapEncodeIm2colWide",
+     (acu_fn)acu_sim_entry_cuTensorMapEncodeIm2colWide, false, 12080},
+    {&acu_function_cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled",
+     (acu_fn)acu_sim_entry_cuTensorMapEncodeTiled, false, 12000},
+    {&acu_function_cuTensorMapReplaceAddress, "cuTensorMapReplaceAddress",
+     (acu_fn)acu_sim_entry_cuTensorMapReplaceAddress, false, 12000},
     {&acu_function_cuThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode",
      (acu_fn)acu_sim_entry_cuThreadExchangeStreamCaptureMode, false, 10010},
     {&acu_function_cuUserObjectCreate, "cuUserObjectCreate",

@@ -59,8 +59,8 @@ static void retire(acu_exec *exec, acu_exec_previous *old) {
     *exec->newest = old;
     exec->newest = &old->next;
     exec->stale = true;
-    exec->uploaded = false;
     exec->shared_count = ACU_EXEC_SHARED;
+    acu_exec_mark_changed(exec);
 }
 
 void acu_exec_replace_kept(acu_exec *exec, uint64_t node, acu_kept_list *list,
@@ -460,10 +460,15 @@ static int check_device_launch(const char *call, acu_exec *exec) {
         if (code)
             return acu_outcome(call, exec, code);
     }
-    if (acu_has((unsigned)flags, ACU_EXEC_DEVICE_LAUNCH))
+    if (!acu_has((unsigned)flags, ACU_EXEC_DEVICE_LAUNCH)) {
+        acu_fail_hint("instantiate the graph with ACU_EXEC_DEVICE_LAUNCH");
+        return acu_fail_on(call, exec, ACU_ERROR_STATE, "kernels cannot launch it");
+    }
+    if (exec->uploaded || !exec->source)
         return 0;
-    acu_fail_hint("instantiate the graph with ACU_EXEC_DEVICE_LAUNCH");
-    return acu_fail_on(call, exec, ACU_ERROR_STATE, "kernels cannot launch it");
+    acu_fail_hint("call acu_exec_upload() before, or instantiate with ACU_EXEC_UPLOAD");
+    return acu_fail_on(call, exec, ACU_ERROR_STATE,
+                       "kernels cannot launch it before it is uploaded");
 }
 
 /* Lists all that the exec uses, and itself. Under its lock. */

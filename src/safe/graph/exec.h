@@ -44,7 +44,7 @@ struct acu_exec {
     size_t use_count;
     unsigned flags;     /* that it was instantiated with; 0 where the raw exec was given */
     bool updatable;     /* kernels may change a node: the graph must be uploaded before a launch */
-    bool uploaded;      /* since the last change; used only if `updatable` */
+    bool uploaded;      /* since the last change */
     uint32_t source;    /* the salt of the graph that the exec was made of; 0: unknown */
     int failed;         /* the result of destroying the raw exec, while launches run on */
     acu_kept_set *kept; /* what the graph kept, with the changes of nodes since then */
@@ -76,6 +76,13 @@ static inline void acu_exec_unlock(acu_exec *exec) {
 
 /* ---- changes; under the lock ---- */
 
+/* Notes that the raw exec was changed: kernels see that after an upload, which the next launch does
+ * where it must. */
+static inline void acu_exec_mark_changed(acu_exec *exec) {
+    exec->uploaded = false;
+    if (exec->updatable)
+        exec->shared_count = ACU_EXEC_SHARED;
+}
 /* Makes room for the uses of so many more objects, so that launches need not allocate. Returns 0,
  * or a recorded failure. */
 int acu_exec_reserve_uses(acu_exec *exec, size_t more);

@@ -6,6 +6,9 @@
  * is that between the two events around it; events 0 and 1 have nothing between them. Together:
  * after events 0 and 1 each node has a pair of events of its own. The first one depends on what the
  * node depends on, so that nothing but the events is added to the order of the nodes.
+ *
+ * CUDA copies no graph with conditional nodes. There the events are added to the graph itself, and
+ * destroyed as soon as it is instantiated with them.
  */
 #include "safe/base/stream.h"
 #include "safe/graph/exec.h"
@@ -31,7 +34,8 @@ typedef struct timed_edge {
 
 typedef struct profile {
     const char *call;
-    acu_graph *graph, *copy;
+    acu_graph *graph;
+    acu_graph *copy; /* the graph itself where CUDA makes no copy */
     acu_stream *stream;
     unsigned replays;
     bool together;
@@ -40,9 +44,10 @@ typedef struct profile {
     timed_edge *edges;
     uint32_t *order; /* the nodes, each one behind those that it depends on */
     cudaEvent_t *events;
-    acu_exec *plain, *timed; /* the graph as it is, and the copy with events */
-    float *times;            /* per replay: begin and duration of each node, measured, between */
-    float *wholes;           /* per replay, of the graph as it is */
+    cudaGraphNode_t *event_nodes; /* that record them; NULL: not added yet */
+    acu_exec *plain, *timed;      /* the graph as it is, and the copy with events */
+    float *times;  /* per replay: begin and duration of each node, measured, between */
+    float *wholes; /* per replay, of the graph as it is */
 } profile;
 
 /* ---- the nodes and their order ---- */
@@ -68,7 +73,9 @@ static int list_nodes(profile *p) {
         code = no_memory(p);
     for (size_t i = 0; !code && i < p->node_count; i++) {
         p->nodes[i].raw = acu_node_raw_locked(found[i]);
-        code = acu_node_find_copy(p->nodes[i].raw, p->copy, &copy);
+        copy = found[i];
+        if (p->copy != p->graph)
+            code = acu_node_find_copy(p->nodes[i].raw, p->copy, &copy);
         if (!code)
             p->nodes[i].copy = acu_node_raw_locked(copy);
     }
@@ -154,7 +161,8 @@ static int make_events(profile *p) {
     acu_guard guard;
     const size_t count = p->together ? 2 + 2 * p->node_count : 2 + p->node_count;
     p->events = calloc(count, sizeof *p->events);
-    if (!p->events)
+    p->event_nodes = calloc(count, sizeof *p->event_nodes);
+    if (!p->events || !p->event_nodes)
         return no_memory(p);
     int code = acu_guard_enter(&guard, p->stream->object.device);
     for (; !code && p->event_count < count; p->event_count += !code)
@@ -166,7 +174,10 @@ static int make_events(profile *p) {
 /* Adds a node that records an event, behind so many nodes. Returns CUDA's code. */
 static int add_event(const profile *p, size_t event, const cudaGraphNode_t *after, size_t count,
                      cudaGraphNode_t *made) {
-    return (int)cudaGraphAddEventRecordNode(made, p->copy->raw, after, count, p->events[event]);
+    const int code =
+        (int)cudaGraphAddEventRecordNode(made, p->copy->raw, after, count, p->events[event]);
+    p->event_nodes[event] = code ? NULL : *made;
+    return code;
 }
 
 static int add_edge(const profile *p, cudaGraphNode_t from, cudaGraphNode_t to) {
@@ -226,9 +237,7 @@ static int put_in_pairs(profile *p, cudaGraphNode_t first) {
 /* Adds the events to the copy. Under the lock. */
 static int add_events(profile *p) {
     cudaGraphNode_t zero = NULL, one = NULL;
-    int code = make_events(p);
-    if (!code)
-        code = add_event(p, 0, NULL, 0, &zero);
+    int code = add_event(p, 0, NULL, 0, &zero);
     if (!code)
         code = add_event(p, 1, &zero, 1, &one);
     if (code)
@@ -285,20 +294,31 @@ static int replay_timed(const profile *p, float *times) {
     return code || !times ? code : read_times(p, times);
 }
 
-static int replay_all(profile *p) {
-    const size_t width = 2 * p->node_count + 2;
-    p->times = calloc(p->replays, width * sizeof *p->times);
+static int replay_all_plain(profile *p) {
     p->wholes = calloc(p->replays, sizeof *p->wholes);
-    if (!p->times || !p->wholes)
-        return no_memory(p);
-    int code = replay_plain(p, NULL);
+    int code = p->wholes ? replay_plain(p, NULL) : no_memory(p);
     for (unsigned i = 0; !code && i < p->replays; i++)
         code = replay_plain(p, &p->wholes[i]);
-    if (!code)
-        code = replay_timed(p, NULL);
+    return code;
+}
+
+static int replay_all_timed(profile *p) {
+    const size_t width = 2 * p->node_count + 2;
+    p->times = calloc(p->replays, width * sizeof *p->times);
+    int code = p->times ? replay_timed(p, NULL) : no_memory(p);
     for (unsigned i = 0; !code && i < p->replays; i++)
         code = replay_timed(p, &p->times[i * width]);
     return code;
+}
+
+/* Runs replays on the stream. Returns the public function's result. */
+static int run(profile *p, int (*replays)(profile *p)) {
+    acu_guard guard;
+    int code = acu_stream_enter(p->stream, &guard);
+    if (!code)
+        code = replays(p);
+    acu_guard_leave(&guard);
+    return acu_outcome(p->call, p->graph, code);
 }
 
 /* ---- results ---- */
@@ -343,35 +363,99 @@ static int note_times(const profile *p, float *sorted) {
 
 /* ---- all of it ---- */
 
-/* Makes the copy, with events in it, and both executable graphs. */
-static int prepare(profile *p) {
-    int code = acu_graph_instantiate_for(p->call, p->graph, &p->plain);
-    if (!code)
-        code = acu_graph_clone_for(p->call, p->graph, &p->copy);
-    if (code)
-        return code;
+/* Returns whether events can be added to the graph, and destroyed again: whether it has no memory
+ * nodes, which forbid that, and no child graphs, which may have some. Under the lock. */
+static bool takes_events(const profile *p) {
+    for (size_t i = 0; i < p->node_count; i++) {
+        enum cudaGraphNodeType type = cudaGraphNodeTypeMemAlloc;
+        if (acu_node_read_type(p->nodes[i].raw, &type) || type == cudaGraphNodeTypeMemAlloc ||
+            type == cudaGraphNodeTypeMemFree || type == cudaGraphNodeTypeGraph)
+            return false;
+    }
+    return true;
+}
+
+/* Lists the graph's nodes and edges, with the copies of the nodes. */
+static int list_graph(profile *p) {
     acu_graph_lock();
-    code = list_nodes(p);
+    int code = list_nodes(p);
     if (!code)
         code = list_edges(p);
     if (!code)
         code = order_nodes(p);
     if (!code)
-        code = add_events(p);
+        code = make_events(p);
     acu_graph_unlock();
-    code = acu_outcome(p->call, p->graph, code);
-    return code ? code : acu_graph_instantiate_for(p->call, p->copy, &p->timed);
+    return acu_outcome(p->call, p->graph, code);
 }
 
-static int measure(profile *p) {
-    acu_guard guard;
-    int code = acu_stream_enter(p->stream, &guard);
+/* Makes the copy, or takes the graph itself where CUDA makes none; lists what is in it. */
+static int copy_graph(profile *p) {
+    acu_saved_record before, refused;
+    acu_record_save(&before);
+    acu_record_hold(); /* CUDA's refusal may be no failure */
+    const int code = acu_graph_clone_for(p->call, p->graph, &p->copy);
+    acu_record_resume();
+    if (code && code != cudaErrorNotSupported)
+        acu_record_complete();
+    if (code != cudaErrorNotSupported)
+        return code ? code : list_graph(p);
+    acu_record_save(&refused);
+    p->copy = p->graph;
+    ACU_TRY(list_graph(p));
+    acu_graph_lock();
+    const bool good = takes_events(p);
+    acu_graph_unlock();
+    (void)cudaGetLastError();
+    acu_record_restore(good ? &before : &refused);
+    if (!good)
+        acu_record_complete();
+    return good ? 0 : code;
+}
+
+/* Destroys the events' nodes in the graph itself; acu_release_error() has the failures. */
+static void take_events_out(const profile *p) {
+    acu_saved_record before;
+    acu_record_save(&before);
+    acu_graph_lock();
+    for (size_t i = p->event_count; i-- > 0;)
+        if (p->event_nodes[i] && cudaGraphDestroyNode(p->event_nodes[i]) != cudaSuccess)
+            acu_record_release_error();
+    acu_graph_unlock();
+    acu_record_restore(&before);
+}
+
+/* Instantiates the copy with events. */
+static int instantiate_timed(profile *p) {
+    acu_graph_lock();
+    int code = add_events(p);
+    acu_graph_unlock();
+    code = acu_outcome(p->call, p->graph, code);
     if (!code)
-        code = replay_all(p);
-    acu_guard_leave(&guard);
-    float *sorted = code ? NULL : calloc(p->replays, sizeof *sorted);
-    if (!code && !sorted)
-        code = no_memory(p);
+        code = acu_graph_instantiate_for(p->call, p->copy, &p->timed);
+    if (p->copy == p->graph)
+        take_events_out(p);
+    return code;
+}
+
+/* Releases an executable graph; acu_release_error() has the failure. */
+static void release_exec(acu_exec **exec) {
+    if (acu_object_release(NULL, *exec, &acu_exec_class))
+        acu_record_release_error();
+    *exec = NULL;
+}
+
+/* Measures the graph as it is, and then its nodes: of a graph with conditional nodes there can be
+ * one executable graph at a time. */
+static int measure(profile *p) {
+    ACU_TRY(acu_graph_instantiate_for(p->call, p->graph, &p->plain));
+    ACU_TRY(copy_graph(p));
+    ACU_TRY(run(p, replay_all_plain));
+    release_exec(&p->plain);
+    ACU_TRY(instantiate_timed(p));
+    ACU_TRY(run(p, replay_all_timed));
+    float *sorted = calloc(p->replays, sizeof *sorted);
+    int code = sorted ? 0 : no_memory(p);
     if (!code) {
         acu_graph_lock();
         code = note_times(p, sorted);
@@ -388,16 +472,15 @@ static void finish(profile *p) {
     for (size_t i = 0; i < p->event_count; i++)
         if (cudaEventDestroy(p->events[i]) != cudaSuccess)
             acu_record_release_error();
-    if (acu_object_release(NULL, p->timed, &acu_exec_class))
-        acu_record_release_error();
-    if (acu_object_release(NULL, p->plain, &acu_exec_class))
-        acu_record_release_error();
-    if (acu_object_release(NULL, p->copy, &acu_graph_class))
+    release_exec(&p->timed);
+    release_exec(&p->plain);
+    if (p->copy != p->graph && acu_object_release(NULL, p->copy, &acu_graph_class))
         acu_record_release_error();
     free(p->nodes);
     free(p->edges);
     free(p->order);
     free(p->events);
+    free(p->event_nodes);
     free(p->times);
     free(p->wholes);
     acu_record_restore(&before);
@@ -418,9 +501,7 @@ acu_result acu_graph_profile(acu_graph *graph, acu_stream *stream,
     ACU_REQUIRE_OF(graph, p.replays <= MOST_REPLAYS, ACU_ERROR_ARGUMENT,
                    "'replays' is %u, and at most %d are measured", p.replays, (int)MOST_REPLAYS);
     ACU_TRY(acu_outcome(__func__, stream, acu_stream_check_wait(stream)));
-    int code = prepare(&p);
-    if (!code)
-        code = measure(&p);
+    const int code = measure(&p);
     finish(&p);
     return code;
 }

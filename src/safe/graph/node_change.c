@@ -394,6 +394,8 @@ int acu_node_change_enabled(acu_node_change *c, bool set, unsigned *enabled) {
     lock(c);
     code = (int)(set ? cudaGraphNodeSetEnabled(c->exec->raw, c->raw, *enabled)
                      : cudaGraphNodeGetEnabled(c->exec->raw, c->raw, enabled));
+    if (!code && set)
+        acu_exec_mark_changed(c->exec);
     code = outcome(c, code);
     unlock(c);
     return code;

@@ -310,6 +310,9 @@ static const char *const kind_names[] = {
     [ACU_ARG_TEXTURE] = "a texture",
     [ACU_ARG_SURFACE] = "a surface",
     [ACU_ARG_SURFACE_IN] = "a surface",
+    [ACU_ARG_TENSOR_IN] = "a tensor map",
+    [ACU_ARG_TENSOR_OUT] = "a tensor map",
+    [ACU_ARG_TENSOR_INOUT] = "a tensor map",
     [ACU_ARG_BYTES] = "bytes",
 };
 static const char *const type_names[] = {
@@ -324,12 +327,14 @@ static const char *const type_names[] = {
 #define KIND(kind) (1u << (unsigned)(kind))
 #define NUMBERS    (KIND(ACU_ARG_SIGNED) | KIND(ACU_ARG_UNSIGNED) | KIND(ACU_ARG_WORD))
 #define BUFFERS    (KIND(ACU_ARG_IN) | KIND(ACU_ARG_OUT) | KIND(ACU_ARG_INOUT))
-#define IMAGES     (KIND(ACU_ARG_TEXTURE) | KIND(ACU_ARG_SURFACE) | KIND(ACU_ARG_SURFACE_IN))
+#define OBJECTS    (KIND(ACU_ARG_TEXTURE) | KIND(ACU_ARG_SURFACE) | KIND(ACU_ARG_SURFACE_IN))
+#define TENSORS    (KIND(ACU_ARG_TENSOR_IN) | KIND(ACU_ARG_TENSOR_OUT) | KIND(ACU_ARG_TENSOR_INOUT))
+#define IMAGES     (OBJECTS | TENSORS)
 #define ADDRESSES  (BUFFERS | KIND(ACU_ARG_ADDRESS) | KIND(ACU_ARG_WORD))
 #define BYTES      KIND(ACU_ARG_BYTES)
 static const unsigned takes[] = {
     [ACU_PARAMETER_ANY] = ~0u,
-    [ACU_PARAMETER_INTEGER] = NUMBERS | BUFFERS | IMAGES | KIND(ACU_ARG_ADDRESS) | BYTES,
+    [ACU_PARAMETER_INTEGER] = NUMBERS | BUFFERS | OBJECTS | KIND(ACU_ARG_ADDRESS) | BYTES,
     [ACU_PARAMETER_FLOAT] = KIND(ACU_ARG_FLOAT) | BYTES,
     [ACU_PARAMETER_POINTER] = ADDRESSES | BYTES,
     [ACU_PARAMETER_RECORD] = ~0u,
@@ -374,14 +379,18 @@ static inline bool is_out_of_reach(const acu_kernel *kernel, const acu_buffer *b
            !acu_storage_is_open_to(buffer->storage, kernel->object.device, writes);
 }
 
-/* A program without textures does not link their class; then no handle is a texture's. */
+/* A program without textures or tensor maps does not link their classes; then no handle is of
+ * them. */
 const acu_class *acu_arg_class(const acu_arg *arg) {
     static const acu_class texture = {"texture", NULL, NULL, NULL},
-                           surface = {"surface", NULL, NULL, NULL};
+                           surface = {"surface", NULL, NULL, NULL},
+                           tensor = {"tensor map", NULL, NULL, NULL};
     if (KIND(arg->kind) & BUFFERS)
         return &acu_buffer_class;
     if (arg->kind == ACU_ARG_TEXTURE)
         return &acu_texture_class ? &acu_texture_class : &texture;
+    if (KIND(arg->kind) & TENSORS)
+        return &acu_tensor_map_class ? &acu_tensor_map_class : &tensor;
     if (KIND(arg->kind) & IMAGES)
         return &acu_surface_class ? &acu_surface_class : &surface;
     return NULL;
@@ -429,16 +438,18 @@ ACU_COLD static int refuse_argument(const char *call, const acu_kernel *kernel, 
                        "argument %zu is NULL: acu_bytes() needs the address of the bytes", i);
 }
 
-/* Adds a texture or a surface; false if it must be refused. */
+/* Adds a texture, a surface or a tensor map; false if it must be refused. */
 __attribute__((noinline)) static bool add_image(acu_prepared_launch *p, size_t i,
                                                 const acu_arg *arg) {
     acu_image *image = (acu_image *)(uintptr_t)arg->value.pointer;
     if (!acu_is(image, acu_arg_class(arg)) || is_elsewhere(p->kernel, image->memory))
         return false;
-    p->params[i] = &image->raw;
+    const bool is_tensor = (KIND(arg->kind) & TENSORS) != 0;
+    p->params[i] = is_tensor ? ((acu_tensor_map *)image)->raw : (void *)&image->raw;
     p->images[p->image_count++] = image;
     p->uses[p->use_count].buffer = image->memory;
-    p->uses[p->use_count++].writes = arg->kind == ACU_ARG_SURFACE;
+    p->uses[p->use_count++].writes =
+        is_tensor ? arg->kind != ACU_ARG_TENSOR_IN : arg->kind == ACU_ARG_SURFACE;
     return true;
 }
 

@@ -13,6 +13,7 @@
 
 #include "safe/kernel/kernel.h"
 #include "safe/memory/storage.h"
+#include "safe/memory/tensor_map.h"
 #include "safe/memory/texture.h"
 
 enum { ACU_LAUNCH_MAX_ATTRIBUTES = 20, ACU_LAUNCH_MAX_EVENTS = 2 };
@@ -34,13 +35,14 @@ typedef struct acu_prepared_launch {
     unsigned event_count;
     unsigned image_count;
     acu_event *events[ACU_LAUNCH_MAX_EVENTS]; /* those that the launch records */
-    acu_image *images[ACU_MAX_ARGUMENTS];     /* textures and surfaces */
+    acu_image *images[ACU_MAX_ARGUMENTS];     /* textures, surfaces and tensor maps */
     void *params[ACU_MAX_ARGUMENTS + 1];
     acu_launch_use uses[ACU_MAX_ARGUMENTS];
     cudaLaunchAttribute attributes[ACU_LAUNCH_MAX_ATTRIBUTES];
 } acu_prepared_launch;
 
-/* Returns the class of the handle in an argument: a buffer's, a texture's or a surface's; NULL for
+/* Returns the class of the handle in an argument: a buffer's, a texture's, a surface's or a
+ * tensor map's; NULL for
  * any other argument. */
 const acu_class *acu_arg_class(const acu_arg *arg);
 

@@ -49,5 +49,7 @@ CUdriverProcAddressQueryResult acu_sim_driver_find(const char *symbol, int versi
                                                    void **found);
 
 extern const acu_sim_noun acu_sim_linker_noun;
+extern const acu_sim_noun acu_sim_coredump_noun;
+extern const acu_sim_noun acu_sim_process_noun;
 
 #endif

@@ -50,6 +50,8 @@ const acu_sim_noun *const acu_sim_nouns[] = {
     &acu_sim_linker_noun,
     &acu_sim_budget_noun,
     &acu_sim_log_noun,
+    &acu_sim_coredump_noun,
+    &acu_sim_process_noun,
     &acu_sim_program_noun,
     &acu_sim_descriptor_noun,
     &acu_sim_user_object_noun,

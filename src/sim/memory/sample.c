@@ -578,52 +578,62 @@ typedef struct row {
     int stretch;    /* how long that texel is, in parts of one */
 } row;
 
-/* Adds the samples on both sides of the middle, `half` 1/128 of a texel away, each with a part of
- * its weight. */
-static void add_pair(const row *r, const int half[2], share of, double part, double sums[4]) {
-    for (int side = -1; side <= 1; side += 2) {
-        corners c;
-        acu_sim_place place = *r->place;
-        for (int i = 0; i < 2; i++)
-            place.beside[i] =
-                2 * side * (int)floor_of((double)(half[i] * r->stretch) / ACU_SIM_WAY);
-        read_corners(r->t, r->image, &place, r->level, true, of, &c);
-        add_corners(r->image, &c, part, sums);
-    }
+/* Returns a way in 1/256 of a texel, of one in 1/128 that is not stretched yet. */
+static int stretched(const row *r, int way) {
+    return 2 * (int)floor_of((double)(way * r->stretch) / ACU_SIM_WAY);
+}
+
+/* Adds a sample, some 1/256 of a texel beside the middle, with a part of its weight. */
+static void add_beside(const row *r, int x, int y, share of, double part, double sums[4]) {
+    corners c;
+    acu_sim_place place = *r->place;
+    place.beside[0] = x;
+    place.beside[1] = y;
+    read_corners(r->t, r->image, &place, r->level, true, of, &c);
+    add_corners(r->image, &c, part, sums);
 }
 
 /* Adds one pair, which is the nearer to the middle the less length and width differ. */
 static void add_near_pair(const row *r, int longer, double sums[4]) {
     const int away = longer > 0 ? ONE - (int)(ONE / acu_sim_footprint_power(longer) + 0.5) : 0;
-    int half[2];
-    for (int i = 0; i < 2; i++)
-        half[i] = (int)floor_of((double)(away * r->way[i]) / (2 * ACU_SIM_WAY) + 0.5);
-    add_pair(r, half, r->of, 0.5, sums);
+    int way[2];
+    for (int i = 0; i < 2; i++) {
+        const double part = (double)(away * r->way[i]) / (2 * ACU_SIM_WAY);
+        way[i] = stretched(r, (int)floor_of(part + 0.5));
+    }
+    add_beside(r, way[0], way[1], r->of, 0.5, sums);
+    add_beside(r, -way[0], -way[1], r->of, 0.5, sums);
 }
 
-/* Adds pairs as far apart as a texel is long, of the same weight, but the last one has the rest. */
-static void add_pairs(const row *r, int longer, double sums[4]) {
+/* Adds the samples of one side, a texel apart, which weigh the same, but the last one has the rest.
+ * The sum of their shares of the level is rounded. */
+static void add_side(const row *r, int longer, int side, double sums[4]) {
     const int all = longer < 2 * ONE ? ONE : 2 * ONE, halvings = longer / ONE - 2,
               each = (int)(ONE / acu_sim_footprint_power(longer % ONE) + 0.5) >>
                      (halvings > 0 ? halvings : 0),
-              level = weight_of(r->of);
-    int left = level * all / ONE;
-    for (int i = 0, rest = all; rest > 0; i++, rest -= each) {
-        const int weight = rest > each ? product(each, level) : left, half = 2 * i + 1;
-        left -= weight;
-        if (weight != 0) /* a share of 0 is all */
-            add_pair(r, (int[2]){half * r->way[0], half * r->way[1]},
-                     weight == ONE ? (share){0, false} : (share){weight, true}, ONE / (2.0 * all),
-                     sums);
+              x = stretched(r, r->way[0]) * side, y = stretched(r, r->way[1]) * side;
+    int before = 0;
+    for (int i = 0, end = 0; end < all; i++) {
+        end = end + each < all ? end + each : all;
+        const int until =
+            side > 0 ? product(end, weight_of(r->of)) : product_down(end, weight_of(r->of));
+        if (until > before) /* a share of 0 is all */
+            add_beside(r, (2 * i + 1) * x, (2 * i + 1) * y, (share){until - before, true},
+                       ONE / (2.0 * all), sums);
+        before = until;
     }
 }
 
-/* Adds what a level is sampled along a footprint. */
+/* Adds what a level is sampled along a footprint. The weight of each sample makes no difference
+ * between the last step of a power of two and the next power. */
 static void add_along(const row *r, int longer, double sums[4]) {
-    if (longer < ONE)
-        add_near_pair(r, longer, sums);
-    else
-        add_pairs(r, longer, sums);
+    const int steps = longer % ONE == ONE - 1 ? longer + 1 : longer;
+    if (steps < ONE) {
+        add_near_pair(r, steps, sums);
+        return;
+    }
+    add_side(r, steps, 1, sums);
+    add_side(r, steps, -1, sums);
 }
 
 /* Samples all along a footprint, which is in the next level half as long. The first level's texels

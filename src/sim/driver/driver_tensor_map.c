@@ -1,0 +1,198 @@
+/* Tensor maps: what makes them valid, and making them. */
+#include "sim/code/tensor.h"
+#include "sim/driver/driver.h"
+
+#include <string.h>
+
+/* What all kinds of maps have. */
+typedef struct request {
+    CUtensorMap *map;
+    CUtensorMapDataType type;
+    unsigned rank, least_rank;
+    void *address;
+    const cuuint64_t *shape, *strides;
+    const cuuint32_t *steps;
+    CUtensorMapInterleave interleave;
+    CUtensorMapSwizzle swizzle;
+    CUtensorMapL2promotion promotion;
+    CUtensorMapFloatOOBfill fill;
+    unsigned inner; /* elements of the inner dimension of a tile */
+} request;
+
+static unsigned bits_of(CUtensorMapDataType type) {
+    static const unsigned bits[] = {
+        [CU_TENSOR_MAP_DATA_TYPE_UINT8] = 8,         [CU_TENSOR_MAP_DATA_TYPE_UINT16] = 16,
+        [CU_TENSOR_MAP_DATA_TYPE_UINT32] = 32,       [CU_TENSOR_MAP_DATA_TYPE_INT32] = 32,
+        [CU_TENSOR_MAP_DATA_TYPE_UINT64] = 64,       [CU_TENSOR_MAP_DATA_TYPE_INT64] = 64,
+        [CU_TENSOR_MAP_DATA_TYPE_FLOAT16] = 16,      [CU_TENSOR_MAP_DATA_TYPE_FLOAT32] = 32,
+        [CU_TENSOR_MAP_DATA_TYPE_FLOAT64] = 64,      [CU_TENSOR_MAP_DATA_TYPE_BFLOAT16] = 16,
+        [CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ] = 32,  [CU_TENSOR_MAP_DATA_TYPE_TFLOAT32] = 32,
+        [CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ] = 32, [CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B] = 4,
+        [CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B] = 4, [CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B] = 6,
+    };
+    return (unsigned)type < sizeof bits / sizeof *bits ? bits[type] : 0;
+}
+
+static bool is_spread(CUtensorMapDataType type) {
+    return type == CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B ||
+           type == CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B;
+}
+
+static bool is_float(CUtensorMapDataType type) {
+    return (type >= CU_TENSOR_MAP_DATA_TYPE_FLOAT16 &&
+            type <= CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ);
+}
+
+/* Returns how many bytes the inner dimension of a tile can have. */
+static unsigned most_inner(CUtensorMapSwizzle swizzle) {
+    return swizzle == CU_TENSOR_MAP_SWIZZLE_32B   ? 32
+           : swizzle == CU_TENSOR_MAP_SWIZZLE_64B ? 64
+                                                  : 128;
+}
+
+static bool modes_are_valid(const request *r) {
+    const bool interleaved = r->interleave != CU_TENSOR_MAP_INTERLEAVE_NONE;
+    const unsigned least = interleaved && r->least_rank < 3 ? 3 : r->least_rank;
+    return bits_of(r->type) && (unsigned)r->interleave <= CU_TENSOR_MAP_INTERLEAVE_32B &&
+           (unsigned)r->swizzle <= CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B &&
+           (unsigned)r->promotion <= CU_TENSOR_MAP_L2_PROMOTION_L2_256B && (unsigned)r->fill <= 1 &&
+           (!r->fill || is_float(r->type)) && r->rank >= least && r->rank <= ACU_SIM_TENSOR_RANKS &&
+           (r->interleave != CU_TENSOR_MAP_INTERLEAVE_32B ||
+            r->swizzle == CU_TENSOR_MAP_SWIZZLE_32B);
+}
+
+static bool shape_is_valid(const request *r, unsigned alignment) {
+    for (unsigned i = 0; i < r->rank; i++)
+        if (r->shape[i] == 0 || r->shape[i] > (cuuint64_t)1 << 31u || r->steps[i] == 0 ||
+            r->steps[i] > 8)
+            return false;
+    for (unsigned i = 0; i + 1 < r->rank; i++)
+        if (r->strides[i] % alignment != 0 || r->strides[i] >= (cuuint64_t)1 << 40u)
+            return false;
+    return !is_spread(r->type) || r->shape[0] % 128 == 0;
+}
+
+static bool inner_is_valid(const request *r) {
+    const unsigned bits = r->inner * bits_of(r->type);
+    if (r->inner == 0 || r->inner > 256 || (is_spread(r->type) && r->inner != 128))
+        return false;
+    if (r->interleave != CU_TENSOR_MAP_INTERLEAVE_NONE)
+        return true;
+    return bits % 128 == 0 && (r->swizzle == CU_TENSOR_MAP_SWIZZLE_NONE || is_spread(r->type) ||
+                               bits / 8 <= most_inner(r->swizzle));
+}
+
+static unsigned alignment_of(const request *r) {
+    return r->interleave == CU_TENSOR_MAP_INTERLEAVE_32B || is_spread(r->type) ? 32 : 16;
+}
+
+static bool is_valid(const request *r) {
+    return r->map && (uintptr_t)r->map % 64 == 0 && r->address && r->shape && r->steps &&
+           modes_are_valid(r) && (r->rank == 1 || r->strides) &&
+           (uintptr_t)r->address % alignment_of(r) == 0 && shape_is_valid(r, alignment_of(r)) &&
+           inner_is_valid(r);
+}
+
+/* Writes the map; `box` is NULL where it is one of columns of pixels. */
+static void encode(const request *r, const cuuint32_t *box) {
+    acu_sim_tensor t = {.magic = box ? ACU_SIM_TENSOR_TILED : ACU_SIM_TENSOR_IM2COL,
+                        .rank = (uint8_t)r->rank,
+                        .bits = (uint8_t)bits_of(r->type),
+                        .fill = (uint8_t)r->fill,
+                        .address = r->address};
+    for (unsigned i = 0; i < r->rank; i++) {
+        t.shape[i] = (uint32_t)(r->shape[i] - 1);
+        t.steps[i] = (uint8_t)r->steps[i];
+        t.box[i] = (uint16_t)(box ? box[i] : 0);
+        if (i > 0)
+            t.strides[i - 1] = r->strides[i - 1];
+    }
+    memset(r->map, 0, ACU_SIM_TENSOR_BYTES);
+    memcpy(r->map, &t, sizeof t);
+}
+
+cudaError_t acu_sim_cuTensorMapEncodeTiled(
+    CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank,
+    void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides,
+    const cuuint32_t *boxDim, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave,
+    CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion,
+    CUtensorMapFloatOOBfill oobFill) {
+    const request r = {tensorMap,
+                       tensorDataType,
+                       tensorRank,
+                       1,
+                       globalAddress,
+                       globalDim,
+                       globalStrides,
+                       elementStrides,
+                       interleave,
+                       swizzle,
+                       l2Promotion,
+                       oobFill,
+                       boxDim ? boxDim[0] : 0};
+    if (!is_valid(&r))
+        return cudaErrorInvalidValue;
+    for (unsigned i = 0; i < r.rank; i++)
+        if (boxDim[i] == 0 || boxDim[i] > 256)
+            return cudaErrorInvalidValue;
+    encode(&r, boxDim);
+    return cudaSuccess;
+}
+
+/* Returns whether the offsets of a dimension leave pixels. */
+static bool corners_are_valid(cuuint64_t size, int lower, int upper, int most) {
+    return lower >= -most - 1 && lower <= most && upper >= -most - 1 && upper <= most &&
+           (int64_t)size + upper - lower > 0;
+}
+
+cudaError_t acu_sim_cuTensorMapEncodeIm2col(
+    CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank,
+    void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides,
+    const int *pixelBoxLowerCorner, const int *pixelBoxUpperCorner, cuuint32_t channelsPerPixel,
+    cuuint32_t pixelsPerColumn, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave,
+    CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion,
+    CUtensorMapFloatOOBfill oobFill) {
+    static const int most[] = {32767, 127, 15};
+    const request r = {tensorMap,   tensorDataType, tensorRank,      3,          globalAddress,
+                       globalDim,   globalStrides,  elementStrides,  interleave, swizzle,
+                       l2Promotion, oobFill,        channelsPerPixel};
+    if (!pixelBoxLowerCorner || !pixelBoxUpperCorner || !is_valid(&r) || pixelsPerColumn == 0 ||
+        pixelsPerColumn > 1024)
+        return cudaErrorInvalidValue;
+    for (unsigned i = 0; i < r.rank - 2; i++)
+        if (!corners_are_valid(globalDim[1 + i], pixelBoxLowerCorner[i], pixelBoxUpperCorner[i],
+                               most[r.rank - 3]))
+            return cudaErrorInvalidValue;
+    encode(&r, NULL);
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cuTensorMapEncodeIm2colWide(
+    CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank,
+    void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides,
+    int pixelBoxLowerCornerWidth, int pixelBoxUpperCornerWidth, cuuint32_t channelsPerPixel,
+    cuuint32_t pixelsPerColumn, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave,
+    CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion,
+    CUtensorMapFloatOOBfill oobFill) {
+    const request r = {tensorMap,   tensorDataType, tensorRank,      3,          globalAddress,
+                       globalDim,   globalStrides,  elementStrides,  interleave, swizzle,
+                       l2Promotion, oobFill,        channelsPerPixel};
+    const bool all = mode == CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128;
+    if ((!all && mode != CU_TENSOR_MAP_IM2COL_WIDE_MODE_W) || !is_valid(&r) ||
+        (!all && (pixelsPerColumn == 0 || pixelsPerColumn > 1024)) ||
+        (swizzle != CU_TENSOR_MAP_SWIZZLE_64B && swizzle != CU_TENSOR_MAP_SWIZZLE_128B &&
+         swizzle != CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B) ||
+        !corners_are_valid(globalDim[1], pixelBoxLowerCornerWidth, pixelBoxUpperCornerWidth, 32767))
+        return cudaErrorInvalidValue;
+    encode(&r, NULL);
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress) {
+    acu_sim_tensor t;
+    if (!acu_sim_tensor_read(tensorMap, &t) || !globalAddress || (uintptr_t)globalAddress % 16 != 0)
+        return cudaErrorInvalidValue;
+    t.address = globalAddress;
+    memcpy(tensorMap, &t, sizeof t);
+    return cudaSuccess;
+}
