@@ -45,6 +45,14 @@ int acu_trace_to(const char *target);
  */
 int acu_inject_errors(const char *rule);
 
+/**
+ * Makes each call of the safe layer that may fail a range, or no longer, as ANYCUDA_NAME_CALLS=1 does.
+ *
+ * A tool that is attached by NVTX (profile.h) and the trace are told of the ranges, in a domain named
+ * "anycuda". Off at first.
+ */
+void acu_name_calls(int named);
+
 #if defined(__cplusplus)
 }
 #endif

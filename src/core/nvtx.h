@@ -2,7 +2,7 @@
 #ifndef ACU_NVTX_H
 #define ACU_NVTX_H
 
-#include "core/listen.h"
+#include "core/audience.h"
 
 /* Looks for a tool, and lets it attach; returns whether one did. Must be called once. */
 bool acu_nvtx_attach(void);

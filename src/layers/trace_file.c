@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "core/hooks.h"
-#include "core/listen.h"
+#include "core/audience.h"
 #include "core/values.h"
 #include "layers/trace.h"
 #include "layers/trace_device.h"
@@ -196,9 +196,9 @@ bool acu_trace_file_set(const char *target, const char *about, int *error) {
     if (*error)
         complain(about, target, *error);
     if (target && *target && !*error)
-        __atomic_or_fetch(&acu_listeners, ACU_LISTENER_TRACE, __ATOMIC_RELEASE);
+        __atomic_or_fetch(&acu_audience, ACU_AUDIENCE_TRACE, __ATOMIC_RELEASE);
     else
-        __atomic_and_fetch(&acu_listeners, ~(unsigned)ACU_LISTENER_TRACE, __ATOMIC_RELEASE);
+        __atomic_and_fetch(&acu_audience, ~(unsigned)ACU_AUDIENCE_TRACE, __ATOMIC_RELEASE);
     return for_viewers;
 }
 
@@ -310,13 +310,13 @@ static void write_range_event(const acu_range_event *range, uint64_t id, uint64_
         remember(id, range->name);
     else if (range->step == ACU_RANGE_END)
         recall(id, name);
-    acu_json_begin(&event, phases[range->step], "range",
+    acu_json_begin(&event, phases[range->step], range->is_call ? "anycuda" : "range",
                    range->step == ACU_RANGE_END ? name : range->name, now, thread);
     if (any_thread)
         acu_json_put_number(&event, "id", id);
     if (range->step == ACU_RANGE_MARK)
         acu_json_put_text(&event, "s", "t");
-    if (*range->domain_name)
+    if (*range->domain_name && !range->is_call)
         acu_json_put_arg(&event, "domain", 6, range->domain_name, SIZE_MAX);
     put_payload(&event, range);
     acu_trace_append(&event);

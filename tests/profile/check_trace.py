@@ -1,4 +1,4 @@
-"""Runs the cases of traced.c and checks their traces: `check_trace.py PROGRAM`.
+"""Runs the cases of traced.c, and tests, and checks their traces: `check_trace.py PROGRAM [TEST…]`.
 
 The form is the one that "Trace Event Format", the document of Chrome's viewer, gives for an array of events: what each
 phase must have, how ranges nest on a thread, which events belong together by their numbers.
@@ -149,6 +149,19 @@ def check_ranges(program: str, folder: Path) -> None:
     assert told[2] == 'start "apart" 1' and told[5] == "end 1"
 
 
+def check_named_calls(program: str, folder: Path) -> None:
+    """With ANYCUDA_NAME_CALLS, a call of the safe layer encloses those that it makes of CUDA."""
+    events, _, _ = run(program, "work", folder / "named.json", ANYCUDA_NAME_CALLS="1")
+    check_nesting(events)
+    calls = [e for e in events if e["cat"] == "anycuda"]
+    assert Counter(e["ph"] for e in calls) == {"B": len(calls) // 2, "E": len(calls) // 2}
+    (write,) = named(calls, "acu_buffer_write_typed", "B")
+    end = next(e for e in calls if e["ph"] == "E" and e["ts"] > write["ts"])
+    (copy,) = named(events, "cudaMemcpyAsync", category="cuda")
+    assert write["ts"] <= copy["ts"] and copy["ts"] + copy["dur"] <= end["ts"]
+    assert not [e for e in run(program, "work", folder / "plain.json")[0] if e["cat"] == "anycuda"]
+
+
 def check_processes(program: str, folder: Path) -> None:
     events, _, _ = run(program, "threads", folder / "threads.json")
     marks = Counter(e["tid"] for e in events if e["ph"] == "i")
@@ -211,12 +224,40 @@ def check_files(program: str, folder: Path) -> None:
     full.unlink()
 
 
+def check_traced_test(test: str, folder: Path) -> None:
+    """A test of the safe layer passes as well while all of it is traced and measured."""
+    file = folder / "test.json"
+    done = subprocess.run(
+        [test],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "ANYCUDA_TRACE": str(file), "ANYCUDA_NAME_CALLS": "1"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    events = json.loads(file.read_text(encoding="utf-8"))
+    check_form(events)
+    assert {"cuda", "anycuda", "device"} <= {e["cat"] for e in events}
+    file.unlink()
+    print(f"{Path(test).name}, traced: fine")
+
+
 def main() -> int:
     program = sys.argv[1]
     with tempfile.TemporaryDirectory() as name:
-        for check in (check_work, check_capture, check_ranges, check_processes, check_driver, check_files):
+        for check in (
+            check_work,
+            check_capture,
+            check_ranges,
+            check_named_calls,
+            check_processes,
+            check_driver,
+            check_files,
+        ):
             check(program, Path(name))
             print(f"{check.__name__}: fine")
+        for test in sys.argv[2:]:
+            check_traced_test(test, Path(name))
     return 0
 
 

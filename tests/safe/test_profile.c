@@ -158,6 +158,24 @@ static void ranges_do_not_touch_a_capture(void **state) {
     HEARD("domain captured", "push captured: x", "pop captured", "destroy captured");
 }
 
+static void calls_are_named_on_request(void **state) {
+    (void)state;
+    acu_stream *stream = NULL;
+    acu_event *event = NULL;
+    acu_name_calls(1);
+    OK(acu_stream_create(0, NULL, &stream));
+    OK(acu_range_push(NULL, "mine", NULL)); /* what tells of ranges is none */
+    OK(acu_event_create(0, NULL, &event));
+    FAILS(acu_event_record(event, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    acu_event_cleanup(&event);
+    OK(acu_range_pop(NULL));
+    acu_name_calls(0);
+    OK(acu_stream_release(stream));
+    HEARD("domain anycuda", "push anycuda: acu_stream_create", "pop anycuda", "push -: mine",
+          "push anycuda: acu_event_create", "pop anycuda", "push anycuda: acu_event_record",
+          "pop anycuda", "push anycuda: acu_event_release", "pop anycuda", "pop -");
+}
+
 static void the_profiler_starts_and_stops(void **state) {
     (void)state;
     OK(acu_profiler_start());
@@ -217,6 +235,7 @@ int main(void) {
         TEST(a_domain_of_nvtx_is_wrapped_or_adopted),
         TEST(a_line_names_the_domain),
         TEST(ranges_do_not_touch_a_capture),
+        TEST(calls_are_named_on_request),
         TEST(the_profiler_starts_and_stops),
         TEST(the_profiler_leaves_captures_alone),
         TEST(many_threads_tell_at_once), /* last: its lines are not looked at */

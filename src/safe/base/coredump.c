@@ -53,6 +53,7 @@ static int set(const char *call, acu_device device, int setting, void *value, si
 }
 
 acu_result acu_coredump_get_switch(acu_device device, acu_coredump_switch which, bool *enabled) {
+    ACU_SCOPE();
     bool found = false;
     ACU_NEED_POINTER(enabled);
     *enabled = false;
@@ -65,6 +66,7 @@ acu_result acu_coredump_get_switch(acu_device device, acu_coredump_switch which,
 }
 
 acu_result acu_coredump_set_switch(acu_device device, acu_coredump_switch which, bool enabled) {
+    ACU_SCOPE();
     ACU_REQUIRE((int)which >= ACU_COREDUMP_ON_EXCEPTION && (int)which <= ACU_COREDUMP_ON_REQUEST,
                 cudaErrorInvalidValue, "'which' is %d, which is no acu_coredump_switch",
                 (int)which);
@@ -73,6 +75,7 @@ acu_result acu_coredump_set_switch(acu_device device, acu_coredump_switch which,
 
 acu_result acu_coredump_get_path(acu_device device, acu_coredump_file which,
                                  char path[ACU_COREDUMP_PATH_SIZE]) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(path);
     *path = '\0';
     ACU_REQUIRE(which == ACU_COREDUMP_FILE || which == ACU_COREDUMP_PIPE, cudaErrorInvalidValue,
@@ -81,6 +84,7 @@ acu_result acu_coredump_get_path(acu_device device, acu_coredump_file which,
 }
 
 acu_result acu_coredump_set_path(acu_device device, acu_coredump_file which, const char *path) {
+    ACU_SCOPE();
     char copy[ACU_COREDUMP_PATH_SIZE];
     ACU_NEED_POINTER(path);
     ACU_REQUIRE(which == ACU_COREDUMP_FILE || which == ACU_COREDUMP_PIPE, cudaErrorInvalidValue,
@@ -93,12 +97,14 @@ acu_result acu_coredump_set_path(acu_device device, acu_coredump_file which, con
 }
 
 acu_result acu_coredump_get_flags(acu_device device, unsigned *flags) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(flags);
     *flags = 0;
     return get(__func__, device, CU_COREDUMP_GENERATION_FLAGS, flags, sizeof *flags);
 }
 
 acu_result acu_coredump_set_flags(acu_device device, unsigned flags) {
+    ACU_SCOPE();
     return set(__func__, device, CU_COREDUMP_GENERATION_FLAGS, &flags, sizeof flags);
 }
 
@@ -128,6 +134,7 @@ int acu_coredump_end_listening(const acu_listener *listener) {
 
 acu_result acu_coredump_listen(bool written, acu_coredump_function function, void *data,
                                acu_listener **listener) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(listener);
     *listener = NULL;
     ACU_NEED_POINTER(function);

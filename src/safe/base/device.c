@@ -67,6 +67,7 @@ int acu_device_resolve(const char *call, acu_device *device) {
 }
 
 acu_result acu_device_get_count(int *count) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(count);
     *count = 0;
     int code = (int)cudaGetDeviceCount(count);
@@ -76,18 +77,21 @@ acu_result acu_device_get_count(int *count) {
 }
 
 acu_result acu_device_get_current(acu_device *device) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(device);
     int code = (int)cudaGetDevice(device);
     return code ? acu_cuda_failed(__func__, "", code) : 0;
 }
 
 acu_result acu_device_set_current(acu_device device) {
+    ACU_SCOPE();
     if (device == ACU_DEVICE_CURRENT)
         return 0;
     return OUTCOME(device, cudaSetDevice(device));
 }
 
 acu_result acu_device_enter(acu_device_guard *guard, acu_device device) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(guard);
     ACU_REQUIRE(
         !guard->changed, ACU_ERROR_STATE,
@@ -96,6 +100,7 @@ acu_result acu_device_enter(acu_device_guard *guard, acu_device device) {
 }
 
 acu_result acu_device_leave(acu_device_guard *guard) {
+    ACU_SCOPE();
     if (!guard || !guard->changed)
         return 0;
     guard->changed = false;
@@ -113,6 +118,7 @@ void acu_device_guard_cleanup(acu_device_guard *guard) {
 /* ---- what a device is ---- */
 
 acu_result acu_device_get_attribute(acu_device device, int attribute, int *value) {
+    ACU_SCOPE();
     char text[64];
     ACU_NEED_POINTER(value);
     ACU_TRY(acu_device_resolve(__func__, &device));
@@ -177,6 +183,7 @@ static void fill_info(acu_device_info *info, const struct cudaDeviceProp *p) {
 }
 
 acu_result acu_device_get_info(acu_device device, acu_device_info *info) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(info);
     struct cudaDeviceProp properties;
     ACU_TRY(acu_device_resolve(__func__, &device));
@@ -199,12 +206,14 @@ acu_result acu_device_get_info(acu_device device, acu_device_info *info) {
 }
 
 acu_result acu_device_get_pci_bus_id(acu_device device, char text[ACU_PCI_BUS_ID_SIZE]) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(text);
     ACU_TRY(acu_device_resolve(__func__, &device));
     return OUTCOME(device, cudaDeviceGetPCIBusId(text, ACU_PCI_BUS_ID_SIZE, device));
 }
 
 acu_result acu_device_get_by_pci_bus_id(const char *text, acu_device *device) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(text);
     ACU_NEED_POINTER(device);
     int code = (int)cudaDeviceGetByPCIBusId(device, text);
@@ -212,6 +221,7 @@ acu_result acu_device_get_by_pci_bus_id(const char *text, acu_device *device) {
 }
 
 acu_result acu_device_get_uuid(acu_device device, char text[ACU_UUID_SIZE]) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(text);
     struct cudaDeviceProp properties;
     unsigned char u[16];
@@ -226,12 +236,14 @@ acu_result acu_device_get_uuid(acu_device device, char text[ACU_UUID_SIZE]) {
 }
 
 acu_result acu_device_get_memory(acu_device device, size_t *free_bytes, size_t *total_bytes) {
+    ACU_SCOPE();
     size_t unused_free, unused_total;
     ACU_ON_DEVICE(device, cudaMemGetInfo(free_bytes ? free_bytes : &unused_free,
                                          total_bytes ? total_bytes : &unused_total));
 }
 
 acu_result acu_device_get_priority_range(acu_device device, int *least, int *greatest) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(least);
     ACU_NEED_POINTER(greatest);
     ACU_ON_DEVICE(device, cudaDeviceGetStreamPriorityRange(least, greatest));
@@ -240,6 +252,7 @@ acu_result acu_device_get_priority_range(acu_device device, int *least, int *gre
 /* ---- what is set ---- */
 
 acu_result acu_device_get_limit(acu_device device, acu_device_limit limit, size_t *value) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(value);
     ACU_ON_DEVICE(device, cudaDeviceGetLimit(value, (enum cudaLimit)limit));
 }
@@ -251,15 +264,18 @@ static int set_limit(acu_device_limit limit, size_t value) {
 }
 
 acu_result acu_device_set_limit(acu_device device, acu_device_limit limit, size_t value) {
+    ACU_SCOPE();
     ACU_ON_DEVICE(device, set_limit(limit, value));
 }
 
 acu_result acu_device_get_flags(acu_device device, unsigned *flags) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(flags);
     ACU_ON_DEVICE(device, cudaGetDeviceFlags(flags));
 }
 
 acu_result acu_device_set_flags(acu_device device, unsigned flags) {
+    ACU_SCOPE();
     ACU_ON_DEVICE(device, cudaSetDeviceFlags(flags));
 }
 
@@ -277,14 +293,17 @@ static int set_cache_config(acu_cache_config config) {
 }
 
 acu_result acu_device_get_cache_config(acu_device device, acu_cache_config *config) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(config);
     ACU_ON_DEVICE(device, get_cache_config(config));
 }
 
 acu_result acu_device_set_cache_config(acu_device device, acu_cache_config config) {
+    ACU_SCOPE();
     ACU_ON_DEVICE(device, set_cache_config(config));
 }
 
 acu_result acu_device_reset_persisting_l2(acu_device device) {
+    ACU_SCOPE();
     ACU_ON_DEVICE(device, cudaCtxResetPersistingL2Cache());
 }

@@ -5,6 +5,7 @@
 /* ---- peers ---- */
 
 acu_result acu_device_can_access_peer(acu_device device, acu_device peer, bool *can) {
+    ACU_SCOPE();
     int answer = 0;
     ACU_NEED_POINTER(can);
     ACU_TRY(acu_device_resolve(__func__, &device));
@@ -34,6 +35,7 @@ static int resolve_pair(const char *call, acu_device *device, acu_device *peer) 
 }
 
 acu_result acu_device_get_peer_info(acu_device device, acu_device peer, acu_peer_info *info) {
+    ACU_SCOPE();
     enum { ASKED = 5 };
     static const enum cudaDeviceP2PAttr asked[ASKED] = {
         cudaDevP2PAttrAccessSupported, cudaDevP2PAttrNativeAtomicSupported,
@@ -79,11 +81,13 @@ static int disable_peer(acu_device peer) {
 }
 
 acu_result acu_device_enable_peer_access(acu_device device, acu_device peer) {
+    ACU_SCOPE();
     ACU_TRY(acu_device_resolve(__func__, &peer));
     ACU_ON_DEVICE(device, enable_peer(peer));
 }
 
 acu_result acu_device_disable_peer_access(acu_device device, acu_device peer) {
+    ACU_SCOPE();
     ACU_TRY(acu_device_resolve(__func__, &peer));
     ACU_ON_DEVICE(device, disable_peer(peer));
 }
@@ -92,6 +96,7 @@ acu_result acu_device_disable_peer_access(acu_device device, acu_device peer) {
 
 acu_result acu_device_get_host_atomics(acu_device device, acu_atomic_operation operation,
                                        unsigned *capabilities) {
+    ACU_SCOPE();
     const enum cudaAtomicOperation asked = (enum cudaAtomicOperation)operation;
     ACU_NEED_POINTER(capabilities);
     *capabilities = 0;
@@ -103,6 +108,7 @@ acu_result acu_device_get_host_atomics(acu_device device, acu_atomic_operation o
 
 acu_result acu_device_get_peer_atomics(acu_device device, acu_device peer,
                                        acu_atomic_operation operation, unsigned *capabilities) {
+    ACU_SCOPE();
     const enum cudaAtomicOperation asked = (enum cudaAtomicOperation)operation;
     ACU_NEED_POINTER(capabilities);
     *capabilities = 0;

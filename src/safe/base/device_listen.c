@@ -37,6 +37,7 @@ int acu_device_end_listening(const acu_listener *listener) {
 
 acu_result acu_device_listen(acu_device device, acu_notification_function function, void *data,
                              acu_listener **listener) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(listener);
     *listener = NULL;
     ACU_NEED_POINTER(function);

@@ -46,6 +46,7 @@ static int synchronize(acu_device device) {
 }
 
 acu_result acu_device_synchronize(acu_device device) {
+    ACU_SCOPE();
     acu_guard guard;
     ACU_TRY(acu_device_resolve(__func__, &device));
     int code = acu_guard_enter(&guard, device);
@@ -56,6 +57,7 @@ acu_result acu_device_synchronize(acu_device device) {
 }
 
 acu_result acu_device_reset(acu_device device) {
+    ACU_SCOPE();
     acu_guard guard;
     acu_destroy_deferred();
     ACU_TRY(acu_device_resolve(__func__, &device));

@@ -55,6 +55,7 @@ static int create_raw(acu_device device, unsigned flags, cudaEvent_t *raw) {
 
 acu_result acu_event_create(acu_device device, const acu_event_options *options,
                             acu_event **event) {
+    ACU_SCOPE();
     cudaEvent_t raw = NULL;
     unsigned flags = options ? options->flags : 0;
     ACU_NEED_POINTER(event);
@@ -91,10 +92,12 @@ static int new_event_of(const char *call, acu_device device, cudaEvent_t raw, bo
 }
 
 acu_result acu_event_wrap(acu_device device, struct CUevent_st *raw, acu_event **event) {
+    ACU_SCOPE();
     return new_event_of(__func__, device, raw, false, event);
 }
 
 acu_result acu_event_adopt(acu_device device, struct CUevent_st *raw, acu_event **event) {
+    ACU_SCOPE();
     return new_event_of(__func__, device, raw, true, event);
 }
 
@@ -110,6 +113,7 @@ acu_event *acu_event_retain(acu_event *event) {
 }
 
 acu_result acu_event_release(acu_event *event) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, event, &acu_event_class);
 }
@@ -134,6 +138,7 @@ acu_device acu_event_device(const acu_event *event) {
                    (event)->object.device, (stream)->object.device)
 
 acu_result acu_event_record(acu_event *event, acu_stream *stream) {
+    ACU_SCOPE();
     acu_guard guard;
     ACU_NEED(event, acu_event_class);
     ACU_NEED_STREAM(stream);
@@ -153,6 +158,7 @@ acu_result acu_event_record(acu_event *event, acu_stream *stream) {
 }
 
 acu_result acu_event_record_external(acu_event *event, acu_stream *stream) {
+    ACU_SCOPE();
     acu_guard guard;
     ACU_NEED(event, acu_event_class);
     ACU_NEED_STREAM(stream);
@@ -183,6 +189,7 @@ static bool is_captured(const acu_event *event) {
     } while (0)
 
 acu_result acu_event_query(acu_event *event) {
+    ACU_SCOPE();
     ACU_NEED(event, acu_event_class);
     NEED_UNCAPTURED(event);
     int mode = acu_thread_ignore_captures();
@@ -192,6 +199,7 @@ acu_result acu_event_query(acu_event *event) {
 }
 
 acu_result acu_event_synchronize(acu_event *event) {
+    ACU_SCOPE();
     ACU_NEED(event, acu_event_class);
     NEED_UNCAPTURED(event);
     int mode = acu_thread_ignore_captures();
@@ -209,6 +217,7 @@ static const char *untimed(const acu_event *event) {
 }
 
 acu_result acu_event_get_elapsed_time(acu_event *start, acu_event *end, float *milliseconds) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(milliseconds);
     *milliseconds = 0;
     ACU_NEED(start, acu_event_class);

@@ -74,11 +74,13 @@ static int on_raw(const char *call, acu_device device, CUgreenCtx raw, bool owne
 
 acu_result acu_execution_context_wrap(acu_device device, struct CUgreenCtx_st *raw,
                                       acu_execution_context **context) {
+    ACU_SCOPE();
     return on_raw(__func__, device, raw, false, context);
 }
 
 acu_result acu_execution_context_adopt(acu_device device, struct CUgreenCtx_st *raw,
                                        acu_execution_context **context) {
+    ACU_SCOPE();
     return on_raw(__func__, device, raw, true, context);
 }
 
@@ -91,6 +93,7 @@ acu_execution_context *acu_execution_context_retain(acu_execution_context *conte
 }
 
 acu_result acu_execution_context_release(acu_execution_context *context) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, context, &acu_execution_context_class);
 }
@@ -113,6 +116,7 @@ acu_device acu_execution_context_device(const acu_execution_context *context) {
 
 acu_result acu_execution_context_get_info(acu_execution_context *context,
                                           acu_execution_context_info *info) {
+    ACU_SCOPE();
     CUdevResource has = {0}, queues = {0};
     ACU_NEED_POINTER(info);
     *info = (acu_execution_context_info){0};
@@ -135,6 +139,7 @@ acu_result acu_execution_context_get_info(acu_execution_context *context,
 }
 
 acu_result acu_execution_context_get_id(acu_execution_context *context, uint64_t *id) {
+    ACU_SCOPE();
     unsigned long long number = 0;
     ACU_NEED_POINTER(id);
     *id = 0;
@@ -149,6 +154,7 @@ acu_result acu_execution_context_get_id(acu_execution_context *context, uint64_t
 acu_result acu_execution_context_create_stream(acu_execution_context *context,
                                                const acu_stream_options *options,
                                                acu_stream **stream) {
+    ACU_SCOPE();
     static const acu_stream_options none;
     const acu_stream_options *o = options ? options : &none;
     CUstream raw = NULL;
@@ -180,6 +186,7 @@ static int ask_processors(const acu_stream *stream, unsigned *count) {
 }
 
 acu_result acu_stream_get_multiprocessors(acu_stream *stream, unsigned *count) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(count);
     *count = 0;
     ACU_NEED_STREAM(stream);
@@ -252,23 +259,27 @@ static whole whole_of(acu_execution_context *context) {
 }
 
 acu_result acu_execution_context_record_event(acu_execution_context *context, acu_event *event) {
+    ACU_SCOPE();
     ACU_NEED(context, acu_execution_context_class);
     const whole w = whole_of(context);
     return record_event(__func__, &w, event);
 }
 
 acu_result acu_execution_context_wait_event(acu_execution_context *context, acu_event *event) {
+    ACU_SCOPE();
     ACU_NEED(context, acu_execution_context_class);
     const whole w = whole_of(context);
     return wait_event(__func__, &w, event);
 }
 
 acu_result acu_device_record_event(acu_device device, acu_event *event) {
+    ACU_SCOPE();
     ACU_TRY(acu_execution_context_begin(__func__, &device));
     return record_event(__func__, &(whole){device, NULL}, event);
 }
 
 acu_result acu_device_wait_event(acu_device device, acu_event *event) {
+    ACU_SCOPE();
     ACU_TRY(acu_execution_context_begin(__func__, &device));
     return wait_event(__func__, &(whole){device, NULL}, event);
 }
@@ -286,6 +297,7 @@ static int synchronize(const whole *w, acu_event *event) {
 }
 
 acu_result acu_execution_context_synchronize(acu_execution_context *context) {
+    ACU_SCOPE();
     acu_event *event = NULL;
     ACU_NEED(context, acu_execution_context_class);
     ACU_TRY(OUTCOME(context, acu_capture_check()));

@@ -323,6 +323,7 @@ static int check_arrays(const division *d) {
 
 acu_result acu_device_split(acu_device device, const acu_device_part *parts, size_t count,
                             acu_execution_context **contexts) {
+    ACU_SCOPE();
     division d = {.call = __func__, .parts = parts, .count = count, .contexts = contexts};
     ACU_TRY(check_arrays(&d));
     ACU_TRY(acu_execution_context_begin(__func__, &device));
@@ -334,6 +335,7 @@ acu_result acu_device_split(acu_device device, const acu_device_part *parts, siz
 
 acu_result acu_execution_context_split(acu_execution_context *context, const acu_device_part *parts,
                                        size_t count, acu_execution_context **contexts) {
+    ACU_SCOPE();
     division d = {.call = __func__, .parts = parts, .count = count, .contexts = contexts};
     ACU_NEED(context, acu_execution_context_class);
     ACU_TRY(check_arrays(&d));
@@ -348,6 +350,7 @@ acu_result acu_execution_context_split(acu_execution_context *context, const acu
 /* ---- what there is ---- */
 
 acu_result acu_device_get_multiprocessors(acu_device device, acu_multiprocessors *multiprocessors) {
+    ACU_SCOPE();
     CUdevResource all = {0}, queues = {0};
     ACU_NEED_POINTER(multiprocessors);
     *multiprocessors = (acu_multiprocessors){0};

@@ -242,6 +242,7 @@ static void hint_at(acu_external_semaphore_type type, int code) {
 acu_result acu_external_semaphore_import(acu_device device,
                                          const acu_external_semaphore_source *source,
                                          acu_external_semaphore **semaphore) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(semaphore);
     *semaphore = NULL;
     ACU_NEED_POINTER(source);
@@ -264,6 +265,7 @@ acu_result acu_external_semaphore_import(acu_device device,
 
 acu_result acu_external_semaphore_get_nvsci_attributes(acu_device device, unsigned uses,
                                                        void *attributes) {
+    ACU_SCOPE();
     const unsigned known = (unsigned)ACU_NVSCI_SYNC_SIGNAL | (unsigned)ACU_NVSCI_SYNC_WAIT;
     ACU_NEED_POINTER(attributes);
     ACU_REQUIRE(uses && !(uses & ~known), ACU_ERROR_ARGUMENT,
@@ -297,11 +299,13 @@ static int on_raw(const char *call, acu_device device, cudaExternalSemaphore_t r
 
 acu_result acu_external_semaphore_wrap(acu_device device, struct CUexternalSemaphore_st *raw,
                                        acu_external_semaphore **semaphore) {
+    ACU_SCOPE();
     return on_raw(__func__, device, raw, false, semaphore);
 }
 
 acu_result acu_external_semaphore_adopt(acu_device device, struct CUexternalSemaphore_st *raw,
                                         acu_external_semaphore **semaphore) {
+    ACU_SCOPE();
     return on_raw(__func__, device, raw, true, semaphore);
 }
 
@@ -314,6 +318,7 @@ acu_external_semaphore *acu_external_semaphore_retain(acu_external_semaphore *se
 }
 
 acu_result acu_external_semaphore_release(acu_external_semaphore *semaphore) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, semaphore, &acu_external_semaphore_class);
 }
@@ -334,6 +339,7 @@ acu_device acu_external_semaphore_device(const acu_external_semaphore *semaphore
 
 acu_result acu_external_semaphore_get_info(acu_external_semaphore *semaphore,
                                            acu_external_semaphore_info *info) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(info);
     *info = (acu_external_semaphore_info){.device = ACU_DEVICE_CURRENT};
     ACU_NEED(semaphore, acu_external_semaphore_class);
@@ -549,15 +555,18 @@ static int run_one(const char *call, acu_external_semaphore *s, unsigned long lo
 
 acu_result acu_external_signal(const acu_semaphore_signal *signals, size_t count,
                                acu_stream *stream) {
+    ACU_SCOPE();
     return signal_all(__func__, signals, count, stream);
 }
 
 acu_result acu_external_wait(const acu_semaphore_wait *waits, size_t count, acu_stream *stream) {
+    ACU_SCOPE();
     return wait_for_all(__func__, waits, count, stream);
 }
 
 acu_result acu_external_semaphore_signal(acu_external_semaphore *semaphore,
                                          unsigned long long value, acu_stream *stream) {
+    ACU_SCOPE();
     const acu_semaphore_signal signal = {.semaphore = semaphore, .value = value};
     if (ACU_LIKELY(is_usual(semaphore, stream)))
         return run_one(__func__, semaphore, value, stream, true);
@@ -566,6 +575,7 @@ acu_result acu_external_semaphore_signal(acu_external_semaphore *semaphore,
 
 acu_result acu_external_semaphore_wait(acu_external_semaphore *semaphore, unsigned long long value,
                                        acu_stream *stream) {
+    ACU_SCOPE();
     const acu_semaphore_wait wait = {.semaphore = semaphore, .value = value};
     if (ACU_LIKELY(is_usual(semaphore, stream)))
         return run_one(__func__, semaphore, value, stream, false);

@@ -117,6 +117,7 @@ acu_listener *acu_listener_retain(acu_listener *listener) {
 }
 
 acu_result acu_listener_release(acu_listener *listener) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, listener, &acu_listener_class);
 }

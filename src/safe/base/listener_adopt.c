@@ -34,10 +34,12 @@ static int on_raw(const char *call, acu_listener_subject subject, acu_device dev
 
 acu_result acu_listener_wrap(acu_listener_subject subject, acu_device device, void *raw,
                              acu_listener **listener) {
+    ACU_SCOPE();
     return on_raw(__func__, subject, device, raw, false, listener);
 }
 
 acu_result acu_listener_adopt(acu_listener_subject subject, acu_device device, void *raw,
                               acu_listener **listener) {
+    ACU_SCOPE();
     return on_raw(__func__, subject, device, raw, true, listener);
 }

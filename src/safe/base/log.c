@@ -24,6 +24,7 @@ int acu_log_end_listening(const acu_listener *listener) {
 }
 
 acu_result acu_log_listen(acu_log_function function, void *data, acu_listener **listener) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(listener);
     *listener = NULL;
     ACU_NEED_POINTER(function);
@@ -42,6 +43,7 @@ acu_result acu_log_listen(acu_log_function function, void *data, acu_listener **
 #define OUTCOME(code) ((code) ? acu_cuda_failed(__func__, "", (code)) : 0)
 
 acu_result acu_log_get_end(acu_log_position *end) {
+    ACU_SCOPE();
     CUlogIterator at = 0;
     ACU_NEED_POINTER(end);
     int code = acu_translate_driver(cuInit(0));
@@ -52,6 +54,7 @@ acu_result acu_log_get_end(acu_log_position *end) {
 }
 
 acu_result acu_log_read(acu_log_position *from, char *text, size_t size, size_t *length) {
+    ACU_SCOPE();
     CUlogIterator at = from ? *from : 0;
     ACU_NEED_POINTER(length);
     *length = 0;
@@ -70,6 +73,7 @@ acu_result acu_log_read(acu_log_position *from, char *text, size_t size, size_t 
 }
 
 acu_result acu_log_print(acu_log_position *from, const char *path) {
+    ACU_SCOPE();
     CUlogIterator at = from ? *from : 0;
     ACU_NEED_POINTER(path);
     int code = acu_translate_driver(cuInit(0));

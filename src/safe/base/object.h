@@ -14,6 +14,7 @@
 
 #include "core/abi.h"
 #include "core/fail.h"
+#include "core/audience.h"
 
 /* Most calls run through this function: the linker lays such functions together. */
 #define ACU_HOT __attribute__((hot))

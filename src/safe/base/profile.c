@@ -8,7 +8,7 @@
 
 /* Returns whether somebody listens. */
 static inline bool is_heard(void) {
-    return !ACU_LIKELY(!acu_is_heard()) && acu_listen_look();
+    return !ACU_LIKELY(!acu_is_heard()) && acu_audience_look();
 }
 
 /* ---- the profiler ---- */
@@ -22,10 +22,12 @@ static int control(const char *call, bool start) {
 }
 
 acu_result acu_profiler_start(void) {
+    ACU_SCOPE();
     return control(__func__, true);
 }
 
 acu_result acu_profiler_stop(void) {
+    ACU_SCOPE();
     return control(__func__, false);
 }
 
@@ -151,7 +153,7 @@ static int tell(const char *call, acu_range_step step, const acu_domain *domain,
     event.category = o->category;
     event.payload_kind = (int)o->payload;
     memcpy(&event.payload, &o->number, sizeof event.payload);
-    *range = acu_listen_tell(&event);
+    *range = acu_audience_tell(&event);
     return 0;
 }
 
@@ -165,7 +167,7 @@ acu_result acu_range_pop(acu_domain *domain) {
         return 0;
     NEED_DOMAIN(domain);
     const acu_range_event event = event_of(ACU_RANGE_POP, domain);
-    (void)acu_listen_tell(&event);
+    (void)acu_audience_tell(&event);
     return 0;
 }
 
@@ -185,7 +187,7 @@ acu_result acu_range_end(acu_domain *domain, uint64_t range) {
     NEED_DOMAIN(domain);
     acu_range_event event = event_of(ACU_RANGE_END, domain);
     event.id = range;
-    (void)acu_listen_tell(&event);
+    (void)acu_audience_tell(&event);
     return 0;
 }
 

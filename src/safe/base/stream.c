@@ -181,6 +181,7 @@ static int create_raw(acu_device device, const acu_stream_options *options, cuda
 
 acu_result acu_stream_create(acu_device device, const acu_stream_options *options,
                              acu_stream **stream) {
+    ACU_SCOPE();
     static const acu_stream_options none;
     cudaStream_t raw = NULL;
     ACU_NEED_POINTER(stream);
@@ -215,24 +216,28 @@ int acu_stream_new_in(const char *call, acu_object *context, cudaStream_t raw,
 }
 
 acu_result acu_stream_get_legacy(acu_device device, acu_stream **stream) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(stream);
     *stream = NULL;
     return new_stream(__func__, device, cudaStreamLegacy, false, stream);
 }
 
 acu_result acu_stream_get_per_thread(acu_device device, acu_stream **stream) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(stream);
     *stream = NULL;
     return new_stream(__func__, device, cudaStreamPerThread, false, stream);
 }
 
 acu_result acu_stream_wrap(acu_device device, struct CUstream_st *raw, acu_stream **stream) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(stream);
     *stream = NULL;
     return new_stream(__func__, device, raw ? raw : cudaStreamLegacy, false, stream);
 }
 
 acu_result acu_stream_adopt(acu_device device, struct CUstream_st *raw, acu_stream **stream) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(stream);
     *stream = NULL;
     ACU_REQUIRE(raw && raw != cudaStreamLegacy && raw != cudaStreamPerThread, ACU_ERROR_ARGUMENT,
@@ -322,6 +327,7 @@ static void abandon_capture(const acu_stream *stream) {
 }
 
 acu_result acu_stream_release(acu_stream *stream) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     if (acu_is(stream, &acu_stream_class)) {
         drop_spare(stream);
@@ -355,6 +361,7 @@ acu_device acu_stream_device(const acu_stream *stream) {
 }
 
 acu_result acu_stream_get_flags(acu_stream *stream, unsigned *flags) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(flags);
     ACU_NEED_STREAM(stream);
     ACU_TRY(OUTCOME(stream, acu_stream_check_uncaptured(stream)));
@@ -362,11 +369,13 @@ acu_result acu_stream_get_flags(acu_stream *stream, unsigned *flags) {
 }
 
 acu_result acu_stream_get_priority(acu_stream *stream, int *priority) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(priority);
     ON_STREAM(stream, cudaStreamGetPriority(stream->raw, priority));
 }
 
 acu_result acu_stream_get_id(acu_stream *stream, uint64_t *id) {
+    ACU_SCOPE();
     unsigned long long number = 0;
     ACU_NEED_POINTER(id);
     *id = 0;

@@ -23,6 +23,7 @@ static acu_sync_policy policy_of(const cudaLaunchAttributeValue *value) {
 }
 
 acu_result acu_stream_get_sync_policy(acu_stream *stream, acu_sync_policy *policy) {
+    ACU_SCOPE();
     cudaLaunchAttributeValue value = {{0}};
     ACU_NEED_POINTER(policy);
     ACU_NEED_STREAM(stream);
@@ -33,6 +34,7 @@ acu_result acu_stream_get_sync_policy(acu_stream *stream, acu_sync_policy *polic
 }
 
 acu_result acu_stream_set_sync_policy(acu_stream *stream, acu_sync_policy policy) {
+    ACU_SCOPE();
     ACU_REQUIRE(policy >= ACU_SYNC_AUTO && policy <= ACU_SYNC_BLOCK, ACU_ERROR_ARGUMENT,
                 "there is no synchronisation policy %d", (int)policy);
     const cudaLaunchAttributeValue value = {.syncPolicy = (enum cudaSynchronizationPolicy)policy};
@@ -40,6 +42,7 @@ acu_result acu_stream_set_sync_policy(acu_stream *stream, acu_sync_policy policy
 }
 
 acu_result acu_stream_set_access_window(acu_stream *stream, const acu_access_window *window) {
+    ACU_SCOPE();
     static const acu_access_window none;
     const acu_access_window *w = window ? window : &none;
     const cudaLaunchAttributeValue value = {
@@ -52,6 +55,7 @@ acu_result acu_stream_set_access_window(acu_stream *stream, const acu_access_win
 }
 
 acu_result acu_stream_set_priority(acu_stream *stream, int priority) {
+    ACU_SCOPE();
     const cudaLaunchAttributeValue value = {.priority = priority};
     ACU_TRY(set(__func__, stream, cudaLaunchAttributePriority, &value));
     __atomic_store_n(&stream->priority, priority, __ATOMIC_RELAXED);
@@ -59,6 +63,7 @@ acu_result acu_stream_set_priority(acu_stream *stream, int priority) {
 }
 
 acu_result acu_stream_set_memory_domain(acu_stream *stream, unsigned domain) {
+    ACU_SCOPE();
     ACU_REQUIRE(domain <= cudaLaunchMemSyncDomainRemote, ACU_ERROR_ARGUMENT,
                 "there is no memory domain %u: 0 is the default one, 1 the remote one", domain);
     const cudaLaunchAttributeValue value = {.memSyncDomain = (cudaLaunchMemSyncDomain)domain};
@@ -66,12 +71,14 @@ acu_result acu_stream_set_memory_domain(acu_stream *stream, unsigned domain) {
 }
 
 acu_result acu_stream_set_memory_domains(acu_stream *stream, acu_memory_domains domains) {
+    ACU_SCOPE();
     const cudaLaunchAttributeValue value = {
         .memSyncDomainMap = {.default_ = domains.local, .remote = domains.remote}};
     return set(__func__, stream, cudaLaunchAttributeMemSyncDomainMap, &value);
 }
 
 acu_result acu_stream_set_nvlink_centric(acu_stream *stream, bool centric) {
+    ACU_SCOPE();
     const cudaLaunchAttributeValue value = {.nvlinkUtilCentricScheduling = centric};
     return set(__func__, stream, cudaLaunchAttributeNvlinkUtilCentricScheduling, &value);
 }
@@ -127,6 +134,7 @@ static int get_all(const acu_stream *stream, acu_stream_info *info) {
 }
 
 acu_result acu_stream_get_info(acu_stream *stream, acu_stream_info *info) {
+    ACU_SCOPE();
     acu_guard guard;
     ACU_NEED_POINTER(info);
     *info = (acu_stream_info){.sync_policy = ACU_SYNC_AUTO};
@@ -139,6 +147,7 @@ acu_result acu_stream_get_info(acu_stream *stream, acu_stream_info *info) {
 }
 
 acu_result acu_stream_copy_attributes(acu_stream *to, acu_stream *from) {
+    ACU_SCOPE();
     acu_guard guard;
     ACU_NEED_STREAM(from);
     ACU_NEED_STREAM(to);

@@ -178,6 +178,7 @@ static int call_closure(const char *call, acu_stream *stream, const acu_closure 
 }
 
 acu_result acu_stream_call(acu_stream *stream, acu_closure closure) {
+    ACU_SCOPE();
     int code = call_closure(__func__, stream, &closure, ACU_HOST_BLOCK);
     if (code && closure.destroy)
         closure.destroy(closure.data);
@@ -185,6 +186,7 @@ acu_result acu_stream_call(acu_stream *stream, acu_closure closure) {
 }
 
 acu_result acu_stream_call_with(acu_stream *stream, acu_closure closure, acu_host_wait wait) {
+    ACU_SCOPE();
     int code = call_closure(__func__, stream, &closure, wait);
     if (code && closure.destroy)
         closure.destroy(closure.data);
@@ -195,6 +197,7 @@ acu_result acu_stream_call_with(acu_stream *stream, acu_closure closure, acu_hos
  * In a capture that anycuda did not begin it does not, because no graph of anycuda could keep that.
  */
 acu_result acu_stream_call_function(acu_stream *stream, void (*function)(void *data), void *data) {
+    ACU_SCOPE();
     acu_guard guard;
     bool captured = false;
     ACU_NEED_POINTER(function);

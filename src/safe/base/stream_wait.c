@@ -55,6 +55,7 @@ int acu_stream_capture_event(acu_stream *stream, acu_object *event) {
 }
 
 acu_result acu_stream_is_capturing(acu_stream *stream, bool *capturing) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(capturing);
     *capturing = false;
     ACU_NEED_STREAM(stream);
@@ -67,6 +68,7 @@ acu_result acu_stream_is_capturing(acu_stream *stream, bool *capturing) {
 /* ---- the thread waits ---- */
 
 acu_result acu_stream_query(acu_stream *stream) {
+    ACU_SCOPE();
     acu_guard guard;
     ACU_NEED_STREAM(stream);
     int code = acu_stream_enter(stream, &guard);
@@ -96,6 +98,7 @@ static int synchronize(acu_stream *stream) {
 }
 
 acu_result acu_stream_synchronize(acu_stream *stream) {
+    ACU_SCOPE();
     ON_STREAM(stream, synchronize(stream));
 }
 
@@ -116,6 +119,7 @@ static int wait_for_event(acu_stream *stream, const acu_event *event) {
 }
 
 acu_result acu_stream_wait_event(acu_stream *stream, acu_event *event) {
+    ACU_SCOPE();
     ACU_NEED(event, acu_event_class);
     ON_STREAM(stream, wait_for_event(stream, event));
 }
@@ -126,17 +130,20 @@ static int wait_externally(acu_stream *stream, acu_event *event) {
 }
 
 acu_result acu_stream_wait_event_external(acu_stream *stream, acu_event *event) {
+    ACU_SCOPE();
     ACU_NEED(event, acu_event_class);
     ON_STREAM(stream, wait_externally(stream, event));
 }
 
 acu_result acu_stream_wait_stream(acu_stream *stream, acu_stream *other) {
+    ACU_SCOPE();
     ACU_NEED_STREAM(stream);
     ACU_NEED_STREAM(other);
     return OUTCOME(stream, acu_timeline_wait(other->timeline, ACU_EVERYTHING, stream));
 }
 
 acu_result acu_stream_fork(acu_stream *from, acu_stream *const *streams, size_t count) {
+    ACU_SCOPE();
     ACU_NEED_STREAM(from);
     ACU_REQUIRE(streams || count == 0, ACU_ERROR_ARGUMENT, "'streams' is NULL");
     for (size_t i = 0; i < count; i++) {
@@ -147,6 +154,7 @@ acu_result acu_stream_fork(acu_stream *from, acu_stream *const *streams, size_t 
 }
 
 acu_result acu_stream_join(acu_stream *into, acu_stream *const *streams, size_t count) {
+    ACU_SCOPE();
     ACU_NEED_STREAM(into);
     ACU_REQUIRE(streams || count == 0, ACU_ERROR_ARGUMENT, "'streams' is NULL");
     for (size_t i = 0; i < count; i++) {

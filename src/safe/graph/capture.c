@@ -300,6 +300,7 @@ static int begin(const char *call, acu_stream *stream, const acu_capture_options
 }
 
 acu_result acu_stream_begin_capture(acu_stream *stream, const acu_capture_options *options) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return begin(__func__, stream, options);
 }
@@ -324,6 +325,7 @@ static int allocate(acu_stream *stream, acu_storage *storage) {
 
 acu_result acu_stream_capture_alloc(acu_stream *stream, acu_dtype dtype, size_t count,
                                     acu_buffer **buffer) {
+    ACU_SCOPE();
     acu_buffer *made = NULL;
     ACU_NEED_POINTER(buffer);
     *buffer = NULL;
@@ -430,6 +432,7 @@ static int end_capture(const char *call, acu_stream *stream, acu_graph **graph) 
 }
 
 acu_result acu_stream_end_capture(acu_stream *stream, acu_graph **graph) {
+    ACU_SCOPE();
     return end_capture(__func__, stream, graph);
 }
 
@@ -450,6 +453,7 @@ static int end_failed(const char *call, acu_stream *stream, int code) {
 acu_result acu_stream_capture(acu_stream *stream, const acu_capture_options *options,
                               acu_result (*function)(acu_stream *stream, void *data), void *data,
                               acu_graph **graph) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(graph);
     *graph = NULL;
     ACU_NEED_POINTER(function);
@@ -487,6 +491,7 @@ static int ask(const acu_stream *stream, capture_state *s) {
 }
 
 acu_result acu_stream_get_capture_status(acu_stream *stream, acu_capture_status *status) {
+    ACU_SCOPE();
     enum cudaStreamCaptureStatus now = cudaStreamCaptureStatusNone;
     acu_guard guard;
     ACU_NEED_POINTER(status);
@@ -511,6 +516,7 @@ static acu_graph *graph_of(const acu_stream *stream, const capture_state *s) {
 }
 
 acu_result acu_stream_get_capture_info(acu_stream *stream, acu_capture_info *info) {
+    ACU_SCOPE();
     capture_state s = {.status = cudaStreamCaptureStatusNone};
     ACU_NEED_POINTER(info);
     *info = (acu_capture_info){.status = ACU_CAPTURE_NONE};
@@ -532,6 +538,7 @@ static int need_active(const char *call, acu_stream *stream, capture_state *s, a
 
 acu_result acu_stream_get_capture_dependencies(acu_stream *stream, acu_node *nodes, acu_edge *edges,
                                                size_t *count) {
+    ACU_SCOPE();
     capture_state s = {.status = cudaStreamCaptureStatusNone};
     acu_graph *graph = NULL;
     ACU_NEED_POINTER(count);
@@ -552,6 +559,7 @@ acu_result acu_stream_get_capture_dependencies(acu_stream *stream, acu_node *nod
 }
 
 acu_result acu_stream_get_captured_node(acu_stream *stream, acu_node *node) {
+    ACU_SCOPE();
     capture_state s = {.status = cudaStreamCaptureStatusNone};
     acu_graph *graph = NULL;
     ACU_NEED_POINTER(node);
@@ -572,6 +580,7 @@ acu_result acu_stream_get_captured_node(acu_stream *stream, acu_node *node) {
 
 acu_result acu_stream_set_capture_dependencies(acu_stream *stream, const acu_node *nodes,
                                                const acu_edge *edges, size_t count, bool add) {
+    ACU_SCOPE();
     capture_state s = {.status = cudaStreamCaptureStatusNone};
     acu_graph *graph = NULL;
     cudaGraphNode_t *raw = NULL;

@@ -172,10 +172,12 @@ static int take_exec(const char *call, cudaGraphExec_t raw, bool owned, acu_exec
 }
 
 acu_result acu_exec_wrap(struct CUgraphExec_st *raw, acu_exec **exec) {
+    ACU_SCOPE();
     return take_exec(__func__, raw, false, exec);
 }
 
 acu_result acu_exec_adopt(struct CUgraphExec_st *raw, acu_exec **exec) {
+    ACU_SCOPE();
     return take_exec(__func__, raw, true, exec);
 }
 
@@ -188,6 +190,7 @@ acu_exec *acu_exec_retain(acu_exec *exec) {
 }
 
 acu_result acu_exec_release(acu_exec *exec) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, exec, &acu_exec_class);
 }
@@ -283,6 +286,7 @@ int acu_graph_instantiate_for(const char *call, acu_graph *graph, acu_exec **exe
 
 acu_result acu_graph_instantiate(acu_graph *graph, const acu_exec_options *options,
                                  acu_exec **exec) {
+    ACU_SCOPE();
     static const acu_exec_options none;
     const acu_exec_options *o = options ? options : &none;
     ACU_NEED_POINTER(exec);
@@ -393,6 +397,13 @@ static __attribute__((noinline)) int end_launch(const char *call, acu_exec *exec
     return acu_outcome(call, exec, code);
 }
 
+/* Launches in a way that any state allows, and names the call. */
+static __attribute__((noinline)) int launch_anyhow(const char *call, acu_exec *exec,
+                                                   acu_stream *stream) {
+    ACU_SCOPE_OF(call);
+    return acu_exec_launch_for(call, exec, stream);
+}
+
 /*
  * Mostly a graph is launched on the stream of its last launch, and that stream is still the only
  * user of all its memory. Then no use is looked at, however many there are. CUDA's code empties the
@@ -404,8 +415,9 @@ static __attribute__((noinline)) int end_launch(const char *call, acu_exec *exec
 ACU_HOT __attribute__((aligned(ACU_CACHE_LINE))) acu_result acu_exec_launch(acu_exec *exec,
                                                                             acu_stream *stream) {
     bool live = acu_is(exec, &acu_exec_class) && acu_is(stream, &acu_stream_class);
-    if (!ACU_LIKELY(live) || !ACU_LIKELY(!((uintptr_t)acu_capture_of(stream) | stream->is_default)))
-        return acu_exec_launch_for(__func__, exec, stream);
+    if (!ACU_LIKELY(live) ||
+        !ACU_LIKELY(!((uintptr_t)acu_capture_of(stream) | stream->is_default | acu_scope_wanted())))
+        return launch_anyhow(__func__, exec, stream);
     acu_timeline *timeline = stream->timeline;
     acu_exec_lock(exec);
     uint64_t shared_count = exec->shared_count;
@@ -439,6 +451,7 @@ static int upload(acu_exec *exec, acu_stream *stream) {
 }
 
 acu_result acu_exec_upload(acu_exec *exec, acu_stream *stream) {
+    ACU_SCOPE();
     ACU_NEED(exec, acu_exec_class);
     ACU_NEED_STREAM(stream);
     int code = acu_stream_check_uncaptured(stream);
@@ -492,6 +505,7 @@ static int list_kept(acu_exec *exec, acu_kept_list **list) {
 }
 
 acu_result acu_graph_keep_exec(acu_graph *graph, acu_exec *exec) {
+    ACU_SCOPE();
     acu_kept_list *list = NULL;
     ACU_NEED(graph, acu_graph_class);
     ACU_NEED(exec, acu_exec_class);
@@ -504,6 +518,7 @@ acu_result acu_graph_keep_exec(acu_graph *graph, acu_exec *exec) {
 }
 
 acu_result acu_exec_get_flags(acu_exec *exec, uint64_t *flags) {
+    ACU_SCOPE();
     unsigned long long bits = 0;
     ACU_NEED_POINTER(flags);
     ACU_NEED(exec, acu_exec_class);
@@ -515,6 +530,7 @@ acu_result acu_exec_get_flags(acu_exec *exec, uint64_t *flags) {
 }
 
 acu_result acu_exec_get_id(acu_exec *exec, unsigned *id) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(id);
     *id = 0;
     ACU_NEED(exec, acu_exec_class);

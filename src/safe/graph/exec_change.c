@@ -59,6 +59,7 @@ static int update_locked(acu_exec *exec, acu_graph *graph, acu_exec_previous *ol
 }
 
 acu_result acu_exec_update(acu_exec *exec, acu_graph *graph, acu_exec_update_info *info) {
+    ACU_SCOPE();
     acu_exec_update_info unwanted, *report = info ? info : &unwanted;
     *report = (acu_exec_update_info){ACU_UPDATE_ERROR, {NULL, 0}};
     acu_destroy_deferred();
@@ -83,11 +84,13 @@ acu_result acu_exec_update(acu_exec *exec, acu_graph *graph, acu_exec_update_inf
 
 acu_result acu_exec_set_kernel(acu_exec *exec, acu_node node, acu_kernel *kernel,
                                const acu_grid *grid, const acu_arg *args, size_t arg_count) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_EXEC(c, exec, node);
     return acu_node_change_kernel(&c, kernel, grid, args, arg_count);
 }
 
 acu_result acu_exec_set_copy(acu_exec *exec, acu_node node, const acu_copy *copy) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_EXEC(c, exec, node);
     return acu_node_change_copy(&c, copy);
 }
@@ -95,66 +98,78 @@ acu_result acu_exec_set_copy(acu_exec *exec, acu_node node, const acu_copy *copy
 acu_result acu_exec_set_copy_batch(acu_exec *exec, acu_node node, const acu_copy *copies,
                                    size_t count, const acu_copy_attributes *attributes,
                                    size_t attribute_count) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_EXEC(c, exec, node);
     return acu_node_change_copies(&c, copies, count, attributes, attribute_count);
 }
 
 acu_result acu_exec_set_fill(acu_exec *exec, acu_node node, const acu_fill *fill) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_EXEC(c, exec, node);
     return acu_node_change_fill(&c, fill);
 }
 
 acu_result acu_exec_set_host(acu_exec *exec, acu_node node, acu_closure closure) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_EXEC(c, exec, node);
     return acu_node_change_host(&c, &closure);
 }
 
 acu_result acu_exec_set_child(acu_exec *exec, acu_node node, acu_graph *child) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_EXEC(c, exec, node);
     return acu_node_change_child(&c, child);
 }
 
 acu_result acu_exec_set_event(acu_exec *exec, acu_node node, acu_event *event) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_EXEC(c, exec, node);
     return acu_node_change_event(&c, event);
 }
 
 acu_result acu_exec_set_memcpy(acu_exec *exec, acu_node node,
                                const struct cudaMemcpy3DParms *params) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_EXEC(c, exec, node);
     return acu_node_change_memcpy(&c, params);
 }
 
 acu_result acu_exec_set_semaphore_signal(acu_exec *exec, acu_node node,
                                          const acu_semaphore_signal *signals, size_t count) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_EXEC(c, exec, node);
     return acu_node_change_signals(&c, signals, count);
 }
 
 acu_result acu_exec_set_semaphore_wait(acu_exec *exec, acu_node node,
                                        const acu_semaphore_wait *waits, size_t count) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_EXEC(c, exec, node);
     return acu_node_change_waits(&c, waits, count);
 }
 
 acu_result acu_exec_set_values(acu_exec *exec, acu_node node, const acu_value_operation *operations,
                                size_t count) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_EXEC(c, exec, node);
     return acu_node_change_values(&c, operations, count);
 }
 
 acu_result acu_exec_set_params(acu_exec *exec, acu_node node, struct cudaGraphNodeParams *params) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_EXEC(c, exec, node);
     return acu_node_change_params(&c, params);
 }
 
 acu_result acu_exec_set_enabled(acu_exec *exec, acu_node node, bool enabled) {
+    ACU_SCOPE();
     unsigned value = enabled;
     ACU_CHANGE_IN_EXEC(c, exec, node);
     return acu_node_change_enabled(&c, true, &value);
 }
 
 acu_result acu_exec_is_enabled(acu_exec *exec, acu_node node, bool *enabled) {
+    ACU_SCOPE();
     unsigned value = 0;
     ACU_CHANGE_IN_EXEC(c, exec, node);
     ACU_NEED_POINTER(enabled);

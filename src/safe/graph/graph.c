@@ -100,6 +100,7 @@ void acu_graph_discard_part(acu_graph *part) {
 }
 
 acu_result acu_graph_create(acu_graph **graph) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(graph);
     *graph = NULL;
     acu_destroy_deferred();
@@ -130,10 +131,12 @@ static int take_graph(const char *call, cudaGraph_t raw, bool owned, acu_graph *
 }
 
 acu_result acu_graph_wrap(struct CUgraph_st *raw, acu_graph **graph) {
+    ACU_SCOPE();
     return take_graph(__func__, raw, false, graph);
 }
 
 acu_result acu_graph_adopt(struct CUgraph_st *raw, acu_graph **graph) {
+    ACU_SCOPE();
     return take_graph(__func__, raw, true, graph);
 }
 
@@ -151,6 +154,7 @@ acu_graph *acu_graph_retain(acu_graph *graph) {
 }
 
 acu_result acu_graph_release(acu_graph *graph) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, whole(graph), &acu_graph_class);
 }
@@ -195,6 +199,7 @@ int acu_graph_clone_for(const char *call, acu_graph *graph, acu_graph **clone) {
 }
 
 acu_result acu_graph_clone(acu_graph *graph, acu_graph **clone) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(clone);
     *clone = NULL;
     acu_destroy_deferred();
@@ -255,6 +260,7 @@ static int keep(acu_graph *graph, acu_object *object, bool writes) {
 }
 
 acu_result acu_graph_keep(acu_graph *graph, acu_buffer *buffer, bool writes) {
+    ACU_SCOPE();
     ACU_NEED(graph, acu_graph_class);
     ACU_NEED(buffer, acu_buffer_class);
     return OUTCOME(graph, keep(graph, &buffer->storage->object, writes));
@@ -274,6 +280,7 @@ static int keep_data(const char *call, acu_graph *graph, const acu_closure *clos
 }
 
 acu_result acu_graph_keep_data(acu_graph *graph, acu_closure closure) {
+    ACU_SCOPE();
     int code = keep_data(__func__, graph, &closure);
     if (code && closure.destroy)
         closure.destroy(closure.data);
@@ -346,6 +353,7 @@ void acu_graph_release_parts(acu_graph *graph, cudaGraphNode_t within) {
 /* ---- properties ---- */
 
 acu_result acu_graph_get_id(acu_graph *graph, unsigned *id) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(id);
     *id = 0;
     ACU_NEED(graph, acu_graph_class);
@@ -356,6 +364,7 @@ acu_result acu_graph_get_id(acu_graph *graph, unsigned *id) {
 }
 
 acu_result acu_graph_print_dot(acu_graph *graph, const char *path, unsigned flags) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(path);
     ACU_NEED(graph, acu_graph_class);
     acu_graph_lock();

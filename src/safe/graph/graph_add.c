@@ -128,6 +128,7 @@ static int begin(adding *a, int device, const acu_object_use *keeps, size_t coun
 
 acu_result acu_graph_add_empty(acu_graph *graph, const acu_node *after, size_t after_count,
                                acu_node *node) {
+    ACU_SCOPE();
     ADDING(a);
     ACU_TRY(begin(&a, -1, NULL, 0));
     return end(&a, (int)cudaGraphAddEmptyNode(PLACE(a)));
@@ -138,6 +139,7 @@ acu_result acu_graph_add_empty(acu_graph *graph, const acu_node *after, size_t a
 acu_result acu_graph_add_kernel(acu_graph *graph, const acu_node *after, size_t after_count,
                                 acu_kernel *kernel, const acu_grid *grid, const acu_arg *args,
                                 size_t arg_count, acu_node *node) {
+    ACU_SCOPE();
     acu_prepared_launch prepared;
     ADDING(a);
     acu_object_use keeps[ACU_LAUNCH_MAX_OBJECTS];
@@ -150,6 +152,7 @@ acu_result acu_graph_add_kernel(acu_graph *graph, const acu_node *after, size_t 
 
 acu_result acu_graph_add_copy(acu_graph *graph, const acu_node *after, size_t after_count,
                               const acu_copy *copy, acu_node *node) {
+    ACU_SCOPE();
     acu_node_params p = {.device = -1, .count = 0};
     ADDING(a);
     ACU_TRY(acu_node_params_of_copy(__func__, copy, &p));
@@ -164,6 +167,7 @@ acu_result acu_graph_add_copy_batch(acu_graph *graph, const acu_node *after, siz
                                     const acu_copy *copies, size_t count,
                                     const acu_copy_attributes *attributes, size_t attribute_count,
                                     acu_node *node) {
+    ACU_SCOPE();
     acu_node_copies c;
     ADDING(a);
     ACU_TRY(acu_node_copies_make(__func__, copies, count, attributes, attribute_count, &c));
@@ -191,6 +195,7 @@ static int add_write(adding *a, acu_buffer *buffer, size_t at, acu_kept_closure 
 acu_result acu_graph_add_write(acu_graph *graph, const acu_node *after, size_t after_count,
                                acu_buffer *buffer, size_t at, acu_dtype dtype, const void *host,
                                size_t count, acu_node *node) {
+    ACU_SCOPE();
     ADDING(a);
     ACU_TRY(acu_buffer_check_host_copy(__func__, buffer, at, dtype, host, count));
     ACU_REQUIRE_OF(buffer, count > 0, ACU_ERROR_RANGE, "'count' is 0: there is nothing to write");
@@ -205,6 +210,7 @@ acu_result acu_graph_add_write(acu_graph *graph, const acu_node *after, size_t a
 
 acu_result acu_graph_add_memcpy(acu_graph *graph, const acu_node *after, size_t after_count,
                                 const struct cudaMemcpy3DParms *params, acu_node *node) {
+    ACU_SCOPE();
     ADDING(a);
     ACU_NEED_POINTER(params);
     ACU_TRY(begin(&a, -1, NULL, 0));
@@ -216,6 +222,7 @@ acu_result acu_graph_add_memcpy(acu_graph *graph, const acu_node *after, size_t 
 
 acu_result acu_graph_add_fill(acu_graph *graph, const acu_node *after, size_t after_count,
                               const acu_fill *fill, acu_node *node) {
+    ACU_SCOPE();
     acu_node_params p = {.device = -1, .count = 0};
     ADDING(a);
     ACU_TRY(acu_node_params_of_fill(__func__, fill, &p));
@@ -258,6 +265,7 @@ static int add_host(adding *a, const acu_closure *closure, acu_host_wait wait) {
 
 acu_result acu_graph_add_host(acu_graph *graph, const acu_node *after, size_t after_count,
                               acu_closure closure, acu_node *node) {
+    ACU_SCOPE();
     ADDING(a);
     int code = add_host(&a, &closure, ACU_HOST_BLOCK);
     if (code && closure.destroy)
@@ -267,6 +275,7 @@ acu_result acu_graph_add_host(acu_graph *graph, const acu_node *after, size_t af
 
 acu_result acu_graph_add_host_with(acu_graph *graph, const acu_node *after, size_t after_count,
                                    acu_closure closure, acu_host_wait wait, acu_node *node) {
+    ACU_SCOPE();
     ADDING(a);
     int code = add_host(&a, &closure, wait);
     if (code && closure.destroy)
@@ -286,6 +295,7 @@ static int add_child(adding *a, acu_graph *child) {
 
 acu_result acu_graph_add_child(acu_graph *graph, const acu_node *after, size_t after_count,
                                acu_graph *child, acu_node *node) {
+    ACU_SCOPE();
     ADDING(a);
     ACU_NEED(child, acu_graph_class);
     ACU_REQUIRE(child != graph, ACU_ERROR_ARGUMENT, "a graph cannot be its own child");
@@ -296,6 +306,7 @@ acu_result acu_graph_add_child(acu_graph *graph, const acu_node *after, size_t a
 
 acu_result acu_graph_add_event_record(acu_graph *graph, const acu_node *after, size_t after_count,
                                       acu_event *event, acu_node *node) {
+    ACU_SCOPE();
     ADDING(a);
     ACU_NEED(event, acu_event_class);
     acu_object_use keep = {&event->object, false};
@@ -306,6 +317,7 @@ acu_result acu_graph_add_event_record(acu_graph *graph, const acu_node *after, s
 
 acu_result acu_graph_add_event_wait(acu_graph *graph, const acu_node *after, size_t after_count,
                                     acu_event *event, acu_node *node) {
+    ACU_SCOPE();
     ADDING(a);
     ACU_NEED(event, acu_event_class);
     acu_object_use keep = {&event->object, false};
@@ -316,6 +328,7 @@ acu_result acu_graph_add_event_wait(acu_graph *graph, const acu_node *after, siz
 acu_result acu_graph_add_semaphore_signal(acu_graph *graph, const acu_node *after,
                                           size_t after_count, const acu_semaphore_signal *signals,
                                           size_t count, acu_node *node) {
+    ACU_SCOPE();
     acu_semaphore_list list;
     ADDING(a);
     ACU_TRY(acu_external_list_signals(__func__, signals, count, &list));
@@ -331,6 +344,7 @@ acu_result acu_graph_add_semaphore_signal(acu_graph *graph, const acu_node *afte
 acu_result acu_graph_add_semaphore_wait(acu_graph *graph, const acu_node *after, size_t after_count,
                                         const acu_semaphore_wait *waits, size_t count,
                                         acu_node *node) {
+    ACU_SCOPE();
     acu_semaphore_list list;
     ADDING(a);
     ACU_TRY(acu_external_list_waits(__func__, waits, count, &list));
@@ -348,6 +362,7 @@ acu_result acu_graph_add_semaphore_wait(acu_graph *graph, const acu_node *after,
 acu_result acu_graph_add_values(acu_graph *graph, const acu_node *after, size_t after_count,
                                 acu_device device, const acu_value_operation *operations,
                                 size_t count, acu_node *node) {
+    ACU_SCOPE();
     acu_value_list list;
     acu_primary_context primary;
     ADDING(a);
@@ -384,6 +399,7 @@ static int add_alloc(adding *a, acu_buffer *buffer) {
 acu_result acu_graph_add_alloc(acu_graph *graph, const acu_node *after, size_t after_count,
                                acu_device device, acu_dtype dtype, size_t count,
                                acu_buffer **buffer, acu_node *node) {
+    ACU_SCOPE();
     acu_buffer *made = NULL;
     ADDING(a);
     ACU_NEED_POINTER(buffer);
@@ -402,6 +418,7 @@ acu_result acu_graph_add_alloc(acu_graph *graph, const acu_node *after, size_t a
 
 acu_result acu_graph_add_free(acu_graph *graph, const acu_node *after, size_t after_count,
                               acu_buffer *buffer, acu_node *node) {
+    ACU_SCOPE();
     ADDING(a);
     ACU_TRY(acu_graph_check_memory(__func__, buffer));
     acu_storage *s = buffer->storage;
@@ -414,6 +431,7 @@ acu_result acu_graph_add_free(acu_graph *graph, const acu_node *after, size_t af
 
 acu_result acu_conditional_create(acu_graph *graph, unsigned default_value, unsigned flags,
                                   acu_conditional *conditional) {
+    ACU_SCOPE();
     cudaGraphConditionalHandle raw = 0;
     ACU_NEED_POINTER(conditional);
     *conditional = (acu_conditional){NULL, 0};
@@ -453,6 +471,7 @@ static int add_bodies(adding *a, struct cudaGraphNodeParams *params, acu_graph *
 acu_result acu_graph_add_conditional(acu_graph *graph, const acu_node *after, size_t after_count,
                                      acu_conditional conditional, acu_conditional_type type,
                                      acu_graph **bodies, unsigned body_count, acu_node *node) {
+    ACU_SCOPE();
     static const char *const names[] = {
         [ACU_CONDITIONAL_IF] = "ACU_CONDITIONAL_IF",
         [ACU_CONDITIONAL_WHILE] = "ACU_CONDITIONAL_WHILE",
@@ -486,6 +505,7 @@ acu_result acu_graph_add_conditional(acu_graph *graph, const acu_node *after, si
 acu_result acu_graph_add_node(acu_graph *graph, const acu_node *after, size_t after_count,
                               const acu_edge *edges, struct cudaGraphNodeParams *params,
                               acu_node *node) {
+    ACU_SCOPE();
     cudaGraphEdgeData *data = NULL;
     ADDING(a);
     ACU_NEED_POINTER(params);

@@ -52,6 +52,7 @@ static int attach_data(const char *call, acu_graph *graph, const acu_closure *cl
 }
 
 acu_result acu_graph_attach_data(acu_graph *graph, acu_closure closure) {
+    ACU_SCOPE();
     bool taken = false;
     const int code = attach_data(__func__, graph, &closure, &taken);
     if (code && !taken && closure.destroy)

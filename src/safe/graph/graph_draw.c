@@ -457,6 +457,7 @@ static int refuse_file(const char *call, const acu_graph *graph, const char *pat
 }
 
 acu_result acu_graph_draw(acu_graph *graph, const char *path) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(path);
     ACU_NEED(graph, acu_graph_class);
     drawing d = {.call = __func__, .file = fopen(path, "w"), .indents = 1};

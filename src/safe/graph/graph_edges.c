@@ -74,12 +74,14 @@ static int change_dependencies(const dependencies *d) {
 
 acu_result acu_graph_add_dependencies(acu_graph *graph, const acu_node *from, const acu_node *to,
                                       const acu_edge *edges, size_t count) {
+    ACU_SCOPE();
     dependencies d = {__func__, graph, from, to, edges, count, true};
     return change_dependencies(&d);
 }
 
 acu_result acu_graph_remove_dependencies(acu_graph *graph, const acu_node *from, const acu_node *to,
                                          const acu_edge *edges, size_t count) {
+    ACU_SCOPE();
     dependencies d = {__func__, graph, from, to, edges, count, false};
     return change_dependencies(&d);
 }
@@ -160,11 +162,13 @@ int acu_node_answer(const acu_node_query *q) {
 }
 
 acu_result acu_graph_get_nodes(acu_graph *graph, acu_node *nodes, size_t *count) {
+    ACU_SCOPE();
     acu_node_query q = {.call = __func__, ACU_QUERY_NODES, graph, .from = nodes, .count = count};
     return acu_node_answer(&q);
 }
 
 acu_result acu_graph_get_root_nodes(acu_graph *graph, acu_node *nodes, size_t *count) {
+    ACU_SCOPE();
     acu_node_query q = {
         .call = __func__, ACU_QUERY_ROOT_NODES, graph, .from = nodes, .count = count};
     return acu_node_answer(&q);
@@ -172,6 +176,7 @@ acu_result acu_graph_get_root_nodes(acu_graph *graph, acu_node *nodes, size_t *c
 
 acu_result acu_graph_get_edges(acu_graph *graph, acu_node *from, acu_node *to, acu_edge *edges,
                                size_t *count) {
+    ACU_SCOPE();
     acu_node_query q = {__func__, ACU_QUERY_EDGES, graph, NULL, from, to, edges, count};
     return acu_node_answer(&q);
 }

@@ -5,6 +5,7 @@
 
 acu_result acu_graph_memory_get_attribute(acu_device device, acu_graph_memory_attribute attribute,
                                           uint64_t *bytes) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(bytes);
     *bytes = 0;
     ACU_TRY(acu_device_resolve(__func__, &device));
@@ -14,6 +15,7 @@ acu_result acu_graph_memory_get_attribute(acu_device device, acu_graph_memory_at
 }
 
 acu_result acu_graph_memory_reset(acu_device device, acu_graph_memory_attribute attribute) {
+    ACU_SCOPE();
     uint64_t zero = 0;
     ACU_TRY(acu_device_resolve(__func__, &device));
     return acu_outcome(__func__, NULL,
@@ -22,6 +24,7 @@ acu_result acu_graph_memory_reset(acu_device device, acu_graph_memory_attribute 
 }
 
 acu_result acu_graph_memory_trim(acu_device device) {
+    ACU_SCOPE();
     ACU_TRY(acu_device_resolve(__func__, &device));
     return acu_outcome(__func__, NULL, (int)cudaDeviceGraphMemTrim(device));
 }
@@ -51,6 +54,7 @@ static int free_on(acu_storage *s, acu_stream *on) {
 }
 
 acu_result acu_graph_memory_free(acu_buffer *buffer, acu_stream *stream) {
+    ACU_SCOPE();
     ACU_TRY(acu_graph_check_memory(__func__, buffer));
     ACU_NEED_STREAM(stream);
     return acu_outcome(__func__, buffer, free_on(buffer->storage, stream));

@@ -488,6 +488,7 @@ static void finish(profile *p) {
 
 acu_result acu_graph_profile(acu_graph *graph, acu_stream *stream,
                              const acu_profile_options *options) {
+    ACU_SCOPE();
     static const acu_profile_options none;
     const acu_profile_options *o = options ? options : &none;
     profile p = {.call = __func__,
@@ -507,6 +508,7 @@ acu_result acu_graph_profile(acu_graph *graph, acu_stream *stream,
 }
 
 acu_result acu_graph_get_time(acu_graph *graph, acu_graph_time *time) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(time);
     *time = (acu_graph_time){.replays = 0};
     ACU_NEED(graph, acu_graph_class);

@@ -58,6 +58,7 @@ struct CUgraphNode_st *acu_node_raw(acu_node node) {
 }
 
 acu_result acu_node_wrap(acu_graph *graph, struct CUgraphNode_st *raw, acu_node *node) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(node);
     *node = (acu_node){NULL, 0};
     ACU_NEED(graph, acu_graph_class);
@@ -88,6 +89,7 @@ static int destroy_node(acu_node node, cudaGraphNode_t raw, acu_kept_list **unus
 }
 
 acu_result acu_node_destroy(acu_node node) {
+    ACU_SCOPE();
     cudaGraphNode_t raw = NULL;
     acu_kept_list *unused = NULL;
     acu_destroy_deferred();
@@ -148,6 +150,7 @@ int acu_node_read_type(cudaGraphNode_t raw, enum cudaGraphNodeType *type) {
 }
 
 acu_result acu_node_get_type(acu_node node, acu_node_type *type) {
+    ACU_SCOPE();
     enum cudaGraphNodeType raw_type = cudaGraphNodeTypeEmpty;
     cudaGraphNode_t raw = NULL;
     ACU_NEED_POINTER(type);
@@ -179,6 +182,7 @@ int acu_node_find_child(const char *call, acu_graph *graph, cudaGraphNode_t raw,
 }
 
 acu_result acu_node_get_child(acu_node node, acu_graph **child) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(child);
     *child = NULL;
     ON_NODE(node, acu_node_find_child(__func__, node.graph, raw, child));
@@ -195,6 +199,7 @@ int acu_node_find_copy(cudaGraphNode_t raw, acu_graph *clone, acu_node *copy) {
 }
 
 acu_result acu_node_find_in_clone(acu_node node, acu_graph *clone, acu_node *copy) {
+    ACU_SCOPE();
     cudaGraphNode_t raw = NULL;
     ACU_NEED_POINTER(copy);
     *copy = (acu_node){NULL, 0};
@@ -209,12 +214,14 @@ acu_result acu_node_find_in_clone(acu_node node, acu_graph *clone, acu_node *cop
 /* ---- ids ---- */
 
 acu_result acu_node_get_local_id(acu_node node, unsigned *id) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(id);
     *id = 0;
     ON_NODE(node, cudaGraphNodeGetLocalId(raw, id));
 }
 
 acu_result acu_node_get_tools_id(acu_node node, uint64_t *id) {
+    ACU_SCOPE();
     unsigned long long number = 0;
     cudaGraphNode_t raw = NULL;
     ACU_NEED_POINTER(id);
@@ -231,6 +238,7 @@ acu_result acu_node_get_tools_id(acu_node node, uint64_t *id) {
 
 acu_result acu_node_get_dependencies(acu_node node, acu_node *nodes, acu_edge *edges,
                                      size_t *count) {
+    ACU_SCOPE();
     acu_node_query q = {__func__, ACU_QUERY_DEPENDENCIES, node.graph, NULL, nodes, NULL, edges,
                         count};
     ACU_TRY(acu_node_check(__func__, node, &q.node));
@@ -239,6 +247,7 @@ acu_result acu_node_get_dependencies(acu_node node, acu_node *nodes, acu_edge *e
 
 acu_result acu_node_get_dependent_nodes(acu_node node, acu_node *nodes, acu_edge *edges,
                                         size_t *count) {
+    ACU_SCOPE();
     acu_node_query q = {__func__, ACU_QUERY_DEPENDENT_NODES, node.graph, NULL, nodes, NULL, edges,
                         count};
     ACU_TRY(acu_node_check(__func__, node, &q.node));

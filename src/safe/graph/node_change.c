@@ -168,6 +168,22 @@ int acu_node_change_fill(acu_node_change *c, const acu_fill *fill) {
 
 /* ---- host functions, child graphs, events ---- */
 
+/* A launch goes on waiting for the function in the node's own way. */
+static int set_host(const acu_node_change *c, acu_kept_closure *kept) {
+    const struct cudaHostNodeParams params = {acu_closure_run, kept};
+    struct cudaGraphNodeParams now = {.type = cudaGraphNodeTypeEmpty};
+    if (acu_call_exists(&acu_function_cudaLaunchHostFunc_v2)) {
+        const int code = acu_node_read_params(c->raw, &now);
+        if (code)
+            return code;
+    }
+    if (now.type != cudaGraphNodeTypeHost || now.host.syncMode == cudaHostTaskBlocking)
+        return SET(c, HostNodeSetParams, &params);
+    now.host.fn = acu_closure_run;
+    now.host.userData = kept;
+    return SET(c, NodeSetParams, &now);
+}
+
 /* The caller destroys the closure where this fails. */
 static int set_kept_host(acu_node_change *c, const acu_closure *closure) {
     if (!closure->call)
@@ -176,10 +192,9 @@ static int set_kept_host(acu_node_change *c, const acu_closure *closure) {
     if (!kept)
         return ACU_ERROR_HOST_MEMORY;
     acu_object_use keep = {&kept->object, false};
-    struct cudaHostNodeParams params = {acu_closure_run, kept};
     int code = begin(c, -1, &keep, 1);
     if (!code)
-        code = end(c, SET(c, HostNodeSetParams, &params));
+        code = end(c, set_host(c, kept));
     if (code)
         kept->closure.destroy = NULL;
     (void)acu_object_release(NULL, kept, kept->object.was);
@@ -405,59 +420,70 @@ int acu_node_change_enabled(acu_node_change *c, bool set, unsigned *enabled) {
 
 acu_result acu_node_set_kernel(acu_node node, acu_kernel *kernel, const acu_grid *grid,
                                const acu_arg *args, size_t arg_count) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_kernel(&c, kernel, grid, args, arg_count);
 }
 
 acu_result acu_node_set_copy(acu_node node, const acu_copy *copy) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_copy(&c, copy);
 }
 
 acu_result acu_node_set_copy_batch(acu_node node, const acu_copy *copies, size_t count,
                                    const acu_copy_attributes *attributes, size_t attribute_count) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_copies(&c, copies, count, attributes, attribute_count);
 }
 
 acu_result acu_node_set_fill(acu_node node, const acu_fill *fill) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_fill(&c, fill);
 }
 
 acu_result acu_node_set_host(acu_node node, acu_closure closure) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_host(&c, &closure);
 }
 
 acu_result acu_node_set_event(acu_node node, acu_event *event) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_event(&c, event);
 }
 
 acu_result acu_node_set_memcpy(acu_node node, const struct cudaMemcpy3DParms *params) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_memcpy(&c, params);
 }
 
 acu_result acu_node_set_semaphore_signal(acu_node node, const acu_semaphore_signal *signals,
                                          size_t count) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_signals(&c, signals, count);
 }
 
 acu_result acu_node_set_semaphore_wait(acu_node node, const acu_semaphore_wait *waits,
                                        size_t count) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_waits(&c, waits, count);
 }
 
 acu_result acu_node_set_values(acu_node node, const acu_value_operation *operations, size_t count) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_values(&c, operations, count);
 }
 
 acu_result acu_node_set_params(acu_node node, struct cudaGraphNodeParams *params) {
+    ACU_SCOPE();
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_params(&c, params);
 }

@@ -58,6 +58,7 @@ int acu_graph_copy_names(const acu_graph *graph, acu_graph *clone) {
 /* ---- public functions ---- */
 
 acu_result acu_node_set_name(acu_node node, const char *name) {
+    ACU_SCOPE();
     cudaGraphNode_t raw = NULL;
     ACU_TRY(acu_node_check(__func__, node, &raw));
     acu_graph_lock();
@@ -67,6 +68,7 @@ acu_result acu_node_set_name(acu_node node, const char *name) {
 }
 
 acu_result acu_node_get_name(acu_node node, const char **name) {
+    ACU_SCOPE();
     cudaGraphNode_t raw = NULL;
     ACU_NEED_POINTER(name);
     *name = NULL;
@@ -79,6 +81,7 @@ acu_result acu_node_get_name(acu_node node, const char **name) {
 }
 
 acu_result acu_node_get_time(acu_node node, acu_node_time *time) {
+    ACU_SCOPE();
     cudaGraphNode_t raw = NULL;
     ACU_NEED_POINTER(time);
     *time = (acu_node_time){0};

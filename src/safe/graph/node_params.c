@@ -232,6 +232,7 @@ int acu_node_read_params(cudaGraphNode_t node, struct cudaGraphNodeParams *param
 }
 
 acu_result acu_node_get_params(acu_node node, struct cudaGraphNodeParams *params) {
+    ACU_SCOPE();
     cudaGraphNode_t raw = NULL;
     ACU_NEED_POINTER(params);
     memset(params, 0, sizeof *params);
@@ -245,6 +246,7 @@ acu_result acu_node_get_params(acu_node node, struct cudaGraphNodeParams *params
 /* ---- attributes ---- */
 
 acu_result acu_node_get_attribute(acu_node node, struct cudaLaunchAttribute_st *attribute) {
+    ACU_SCOPE();
     cudaGraphNode_t raw = NULL;
     ACU_NEED_POINTER(attribute);
     ACU_TRY(acu_node_check(__func__, node, &raw));
@@ -264,6 +266,7 @@ static int set_attribute(acu_graph *graph, cudaGraphNode_t raw, cudaLaunchAttrib
 }
 
 acu_result acu_node_set_attribute(acu_node node, const struct cudaLaunchAttribute_st *attribute) {
+    ACU_SCOPE();
     cudaGraphNode_t raw = NULL;
     ACU_NEED_POINTER(attribute);
     ACU_TRY(acu_node_check(__func__, node, &raw));
@@ -274,6 +277,7 @@ acu_result acu_node_set_attribute(acu_node node, const struct cudaLaunchAttribut
 }
 
 acu_result acu_node_copy_attributes(acu_node to, acu_node from) {
+    ACU_SCOPE();
     cudaGraphNode_t raw_to = NULL, raw_from = NULL;
     ACU_TRY(acu_node_check(__func__, to, &raw_to));
     ACU_TRY(acu_node_check(__func__, from, &raw_from));
@@ -299,6 +303,7 @@ static int make_updatable(acu_graph *graph, cudaGraphNode_t raw, cudaGraphDevice
 }
 
 acu_result acu_node_set_updatable(acu_node node, struct CUgraphDeviceUpdatableNode_st **handle) {
+    ACU_SCOPE();
     cudaGraphNode_t raw = NULL;
     ACU_NEED_POINTER(handle);
     *handle = NULL;

@@ -251,6 +251,7 @@ static int check_strides(const char *call, const acu_buffer *to, const acu_buffe
 
 acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from, const acu_strides *strides,
                                    acu_stream *on) {
+    ACU_SCOPE();
     int64_t to_steps[ACU_MAX_RANK] = {0}, from_steps[ACU_MAX_RANK] = {0};
     ACU_TRY(acu_buffer_check_types(__func__, to, from));
     ACU_TRY(acu_buffer_choose_stream(__func__, to, &on));

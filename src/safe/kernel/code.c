@@ -114,6 +114,7 @@ static int fill(const char *call, acu_code *code, const acu_code_source *source)
 }
 
 acu_result acu_code_create(const acu_code_source *source, acu_code **code) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(code);
     *code = NULL;
     ACU_NEED_POINTER(source);
@@ -144,6 +145,7 @@ static void list_forms(const acu_code *code, char *text, size_t size) {
 
 acu_result acu_code_get_image(const acu_code *code, acu_code_form form, const void **bytes,
                               size_t *size) {
+    ACU_SCOPE();
     char has[80];
     ACU_NEED_POINTER(bytes);
     ACU_NEED_POINTER(size);
@@ -169,6 +171,7 @@ acu_code *acu_code_retain(acu_code *code) {
 }
 
 acu_result acu_code_release(acu_code *code) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, code, &acu_code_class);
 }

@@ -113,6 +113,7 @@ static int open_cache(const char *call, const char *folder, uint64_t max_bytes,
 
 acu_result acu_code_cache_create(const char *folder, const acu_code_cache_options *options,
                                  acu_code_cache **cache) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(cache);
     *cache = NULL;
     ACU_NEED_POINTER(folder);
@@ -366,6 +367,7 @@ static size_t counted(const size_t *counter) {
 }
 
 acu_result acu_code_cache_get_info(acu_code_cache *cache, acu_code_cache_info *info) {
+    ACU_SCOPE();
     listing list;
     ACU_NEED_POINTER(info);
     *info = (acu_code_cache_info){.files = 0};
@@ -384,6 +386,7 @@ acu_result acu_code_cache_get_info(acu_code_cache *cache, acu_code_cache_info *i
 }
 
 acu_result acu_code_cache_clear(acu_code_cache *cache) {
+    ACU_SCOPE();
     listing list;
     ACU_NEED(cache, acu_code_cache_class);
     int why = list_files(cache, true, &list);
@@ -404,6 +407,7 @@ acu_code_cache *acu_code_cache_retain(acu_code_cache *cache) {
 }
 
 acu_result acu_code_cache_release(acu_code_cache *cache) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, cache, &acu_code_cache_class);
 }

@@ -332,6 +332,7 @@ int acu_code_build(const char *call, acu_device device, const acu_module_program
 }
 
 acu_result acu_code_compile(acu_device device, const acu_module_program *program, acu_code **code) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(code);
     *code = NULL;
     ACU_NEED_POINTER(program);

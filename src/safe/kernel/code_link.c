@@ -209,6 +209,7 @@ static int link_parts(acu_link *link, acu_code *const *parts, acu_code **code) {
 
 acu_result acu_code_link(acu_device device, acu_code *const *parts, size_t count,
                          const acu_code_link_options *options, acu_code **code) {
+    ACU_SCOPE();
     static const acu_code_link_options defaults;
     acu_link link = {.call = __func__,
                      .device = device,

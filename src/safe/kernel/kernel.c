@@ -1,6 +1,7 @@
 /* Kernels: their life, their attributes and parameters, and occupancy. */
 #include "safe/kernel/kernel.h"
 #include "core/call.h"
+#include "cuda_abi.h"
 #include "safe/kernel/launch.h"
 #include "safe/kernel/module.h"
 
@@ -207,6 +208,9 @@ int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel
      * device. */
     kernel->by_stream = source->module && source->api == &acu_code_by_runtime &&
                         acu_loaded(ACU_CUDART)->version >= 13000;
+    /* A cudaKernel_t is a CUkernel. */
+    kernel->direct = source->module && source->api == &acu_code_by_runtime &&
+                     acu_call_exists(&acu_function_cuLaunchKernel);
     kernel->name = name;
     code = ask_limits(&kernel->limits, device);
     if (!code)
@@ -260,10 +264,12 @@ static int wrap(const char *call, acu_device device, const acu_code_api *api, co
 }
 
 acu_result acu_kernel_wrap(acu_device device, const void *function, acu_kernel **kernel) {
+    ACU_SCOPE();
     return wrap(__func__, device, &acu_code_by_runtime, function, kernel);
 }
 
 acu_result acu_kernel_wrap_driver(acu_device device, struct CUfunc_st *raw, acu_kernel **kernel) {
+    ACU_SCOPE();
     return wrap(__func__, device, &acu_code_by_driver, raw, kernel);
 }
 
@@ -280,11 +286,23 @@ struct CUfunc_st *acu_kernel_raw_driver(const acu_kernel *kernel) {
                : NULL;
 }
 
+acu_result acu_kernel_get_function(acu_kernel *kernel, struct CUfunc_st **function) {
+    ACU_SCOPE();
+    int code = 0;
+    ACU_NEED_POINTER(function);
+    *function = NULL;
+    ACU_NEED(kernel, acu_kernel_class);
+    WITH_KERNEL(kernel, code,
+                kernel->api->driver_function(function, kernel->raw, kernel->module != NULL));
+    return OUTCOME(kernel, code);
+}
+
 acu_kernel *acu_kernel_retain(acu_kernel *kernel) {
     return acu_object_retain(__func__, kernel, &acu_kernel_class);
 }
 
 acu_result acu_kernel_release(acu_kernel *kernel) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, kernel, &acu_kernel_class);
 }
@@ -329,6 +347,7 @@ static void fill_info(acu_kernel_info *info, const struct cudaFuncAttributes *al
 }
 
 acu_result acu_kernel_get_info(acu_kernel *kernel, acu_kernel_info *info) {
+    ACU_SCOPE();
     struct cudaFuncAttributes all = {0};
     int code = 0;
     ACU_NEED_POINTER(info);
@@ -346,6 +365,7 @@ static int set_and_refresh(acu_kernel *kernel, enum cudaFuncAttribute attribute,
 }
 
 acu_result acu_kernel_set_attribute(acu_kernel *kernel, acu_kernel_attribute attribute, int value) {
+    ACU_SCOPE();
     int code = 0;
     ACU_NEED(kernel, acu_kernel_class);
     int most = kernel->limits.shared_most - kernel->static_shared;
@@ -378,6 +398,7 @@ static int check_known(const char *call, const acu_kernel *kernel) {
 }
 
 acu_result acu_kernel_get_parameter_count(acu_kernel *kernel, size_t *count) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(count);
     *count = 0;
     ACU_TRY(check_known(__func__, kernel));
@@ -386,6 +407,7 @@ acu_result acu_kernel_get_parameter_count(acu_kernel *kernel, size_t *count) {
 }
 
 acu_result acu_kernel_get_parameter(acu_kernel *kernel, size_t index, acu_parameter *parameter) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(parameter);
     *parameter = (acu_parameter){0};
     ACU_TRY(check_known(__func__, kernel));
@@ -421,6 +443,7 @@ int acu_kernel_count_resident(const acu_kernel *kernel, int threads, size_t shar
 acu_result acu_kernel_get_blocks_per_multiprocessor(acu_kernel *kernel, size_t threads,
                                                     size_t shared_bytes, unsigned flags,
                                                     int *blocks) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(blocks);
     *blocks = 0;
     ACU_NEED(kernel, acu_kernel_class);
@@ -463,6 +486,7 @@ static int find_best(const acu_kernel *kernel, const acu_block_need *need, size_
 
 acu_result acu_kernel_get_best_block(acu_kernel *kernel, const acu_block_need *need,
                                      size_t *threads, size_t *blocks) {
+    ACU_SCOPE();
     static const acu_block_need none;
     size_t best[2] = {0, 0};
     if (threads)
@@ -480,6 +504,7 @@ acu_result acu_kernel_get_best_block(acu_kernel *kernel, const acu_block_need *n
 
 acu_result acu_kernel_get_available_shared(acu_kernel *kernel, int blocks, size_t threads,
                                            size_t *bytes) {
+    ACU_SCOPE();
     int code = 0;
     ACU_NEED_POINTER(bytes);
     *bytes = 0;
@@ -511,9 +536,11 @@ static int ask_clusters(const char *call, acu_kernel *kernel, const acu_grid *gr
 }
 
 acu_result acu_kernel_get_max_clusters(acu_kernel *kernel, const acu_grid *grid, int *clusters) {
+    ACU_SCOPE();
     return ask_clusters(__func__, kernel, grid, false, clusters);
 }
 
 acu_result acu_kernel_get_max_cluster_size(acu_kernel *kernel, const acu_grid *grid, int *blocks) {
+    ACU_SCOPE();
     return ask_clusters(__func__, kernel, grid, true, blocks);
 }

@@ -589,6 +589,7 @@ int acu_launch_prepared(acu_prepared_launch *p, acu_stream *stream) {
 
 acu_result acu_launch_args(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,
                            const acu_arg *args, size_t count) {
+    ACU_SCOPE_OF(launch_name);
     acu_prepared_launch p;
     ACU_TRY(acu_stream_check(launch_name, stream));
     ACU_TRY(acu_launch_prepare(launch_name, kernel, grid, args, count, &p));

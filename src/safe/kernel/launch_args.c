@@ -42,6 +42,7 @@ static void describe_args(const acu_object *object, acu_description *d) {
 static const acu_class args_class = {"list of arguments", destroy_args, describe_args, NULL};
 
 acu_result acu_args_create(acu_args **args) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(args);
     *args = acu_object_new(__func__, &args_class, sizeof **args, -1);
     return *args ? 0 : ACU_ERROR_HOST_MEMORY;
@@ -52,6 +53,7 @@ acu_args *acu_args_retain(acu_args *args) {
 }
 
 acu_result acu_args_release(acu_args *args) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, args, &args_class);
 }
@@ -97,6 +99,7 @@ static int keep(const char *call, acu_arg *kept, acu_arg arg) {
 }
 
 acu_result acu_args_add(acu_args *args, acu_arg arg) {
+    ACU_SCOPE();
     acu_arg kept;
     ACU_NEED(args, args_class);
     ACU_REQUIRE(args->count < ACU_MAX_ARGUMENTS, ACU_ERROR_RANGE,
@@ -107,6 +110,7 @@ acu_result acu_args_add(acu_args *args, acu_arg arg) {
 }
 
 acu_result acu_args_set(acu_args *args, size_t index, acu_arg arg) {
+    ACU_SCOPE();
     acu_arg kept;
     ACU_NEED(args, args_class);
     ACU_REQUIRE(index < args->count, ACU_ERROR_RANGE,
@@ -121,12 +125,14 @@ acu_result acu_args_set(acu_args *args, size_t index, acu_arg arg) {
 }
 
 acu_result acu_args_clear(acu_args *args) {
+    ACU_SCOPE();
     ACU_NEED(args, args_class);
     return release_all(args);
 }
 
 acu_result acu_launch_list(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,
                            const acu_args *args) {
+    ACU_SCOPE();
     ACU_NEED(args, args_class);
     return acu_launch_args(stream, kernel, grid, args->args, args->count);
 }

@@ -304,6 +304,7 @@ static int load_bytes(const char *call, acu_device device, const acu_module_sour
 
 acu_result acu_module_load(acu_device device, const acu_module_source *source,
                            acu_module **module) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(module);
     *module = NULL;
     ACU_NEED_POINTER(source);
@@ -335,18 +336,22 @@ static int take(const char *call, acu_device device, const acu_code_api *api, vo
 }
 
 acu_result acu_module_wrap(acu_device device, struct CUlib_st *raw, acu_module **module) {
+    ACU_SCOPE();
     return take(__func__, device, &acu_code_by_runtime, raw, false, module);
 }
 
 acu_result acu_module_adopt(acu_device device, struct CUlib_st *raw, acu_module **module) {
+    ACU_SCOPE();
     return take(__func__, device, &acu_code_by_runtime, raw, true, module);
 }
 
 acu_result acu_module_wrap_driver(acu_device device, struct CUmod_st *raw, acu_module **module) {
+    ACU_SCOPE();
     return take(__func__, device, &acu_code_by_driver, raw, false, module);
 }
 
 acu_result acu_module_adopt_driver(acu_device device, struct CUmod_st *raw, acu_module **module) {
+    ACU_SCOPE();
     return take(__func__, device, &acu_code_by_driver, raw, true, module);
 }
 
@@ -367,6 +372,7 @@ acu_module *acu_module_retain(acu_module *module) {
 }
 
 acu_result acu_module_release(acu_module *module) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, module, &acu_module_class);
 }
@@ -419,6 +425,7 @@ static void hint_at_names(const acu_module *module, const char *name) {
 }
 
 acu_result acu_module_get_kernel(acu_module *module, const char *name, acu_kernel **kernel) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(kernel);
     *kernel = NULL;
     ACU_NEED(module, acu_module_class);
@@ -498,6 +505,7 @@ static int list_once(acu_module *module) {
 }
 
 acu_result acu_module_get_kernel_names(acu_module *module, const char **names, size_t *count) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(count);
     const size_t room = *count;
     *count = 0;
@@ -510,6 +518,25 @@ acu_result acu_module_get_kernel_names(acu_module *module, const char **names, s
         names[i] = module->names[i];
     pthread_mutex_unlock(&module->lock);
     return OUTCOME(module, code);
+}
+
+static int find_unified(const acu_module *module, const char *name, void **function) {
+    acu_code_guard guard;
+    int code = module->api->enter(&module->place, &guard);
+    if (!code)
+        code = module->api->unified(function, module->raw, name_in_code(module, name));
+    module->api->leave(&guard);
+    if (code == cudaErrorSymbolNotFound)
+        acu_record(code, "the module has no unified function \"%s\"", name);
+    return with_log(module, code);
+}
+
+acu_result acu_module_get_unified_function(acu_module *module, const char *name, void **function) {
+    ACU_NEED_POINTER(function);
+    *function = NULL;
+    ACU_NEED(module, acu_module_class);
+    ACU_NEED_POINTER(name);
+    return OUTCOME(module, find_unified(module, name, function));
 }
 
 static int find_global(const acu_module *module, const char *name, void **at, size_t *bytes) {
@@ -536,6 +563,7 @@ static acu_memory memory_at(const void *at) {
 
 acu_result acu_module_get_global(acu_module *module, const char *name, acu_stream *stream,
                                  acu_dtype dtype, acu_buffer **buffer) {
+    ACU_SCOPE();
     void *at = NULL;
     size_t bytes = 0, size = acu_dtype_size(dtype);
     ACU_NEED_POINTER(buffer);
@@ -563,6 +591,7 @@ acu_result acu_module_get_global(acu_module *module, const char *name, acu_strea
 }
 
 acu_result acu_module_get_loading_mode(acu_loading_mode *mode) {
+    ACU_SCOPE();
     CUmoduleLoadingMode found = CU_MODULE_EAGER_LOADING;
     ACU_NEED_POINTER(mode);
     int code = acu_translate_driver(cuInit(0));

@@ -7,6 +7,7 @@ const char *acu_module_compile_log(void) {
 
 acu_result acu_module_compile(acu_device device, const acu_module_program *program,
                               acu_module **module) {
+    ACU_SCOPE();
     acu_code *code = NULL;
     ACU_NEED_POINTER(module);
     *module = NULL;

@@ -57,6 +57,7 @@ acu_allocator *acu_allocator_retain(acu_allocator *allocator) {
 }
 
 acu_result acu_allocator_release(acu_allocator *allocator) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     if (acu_is(allocator, &acu_allocator_class) &&
         __atomic_sub_fetch(&allocator->users, 1, __ATOMIC_ACQ_REL) == 0 && allocator->way->stop)
@@ -134,6 +135,7 @@ static const acu_allocator_way of_a_program = {.take = call_allocate,
 acu_result acu_allocator_wrap(acu_device device, acu_memory memory,
                               const acu_allocator_functions *functions, void *data,
                               acu_allocator **allocator) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(allocator);
     *allocator = NULL;
     ACU_NEED_POINTER(functions);
@@ -360,6 +362,7 @@ static int check_stream(const char *call, const acu_allocator *a, const acu_stre
 
 acu_result acu_allocator_allocate(acu_allocator *allocator, acu_stream *stream, size_t bytes,
                                   void **pointer) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(pointer);
     *pointer = NULL;
     NEED_ALLOCATOR(allocator);
@@ -409,6 +412,7 @@ static int gather(const acu_raw_memory *raw) {
 }
 
 acu_result acu_allocator_free(acu_allocator *allocator, void *pointer) {
+    ACU_SCOPE();
     NEED_ALLOCATOR(allocator);
     if (!pointer)
         return 0;
@@ -451,6 +455,7 @@ static bool add_other(acu_raw_memory *raw, acu_stream *stream) {
 }
 
 acu_result acu_allocator_attach(acu_allocator *allocator, void *pointer, acu_stream *stream) {
+    ACU_SCOPE();
     NEED_ALLOCATOR(allocator);
     ACU_NEED_STREAM(stream);
     pthread_mutex_lock(&allocator->lock);
@@ -466,12 +471,14 @@ acu_result acu_allocator_attach(acu_allocator *allocator, void *pointer, acu_str
 /* ---- what it does ---- */
 
 acu_result acu_allocator_trim(acu_allocator *allocator, size_t keep) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     NEED_ALLOCATOR(allocator);
     return OUTCOME(allocator, allocator->way->trim(allocator, keep));
 }
 
 acu_result acu_allocator_get_info(acu_allocator *allocator, acu_allocator_info *info) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(info);
     memset(info, 0, sizeof *info);
     NEED_ALLOCATOR(allocator);
@@ -483,6 +490,7 @@ acu_result acu_allocator_get_info(acu_allocator *allocator, acu_allocator_info *
 }
 
 acu_result acu_allocator_reset_high(acu_allocator *allocator) {
+    ACU_SCOPE();
     acu_allocator_info now = {0};
     NEED_ALLOCATOR(allocator);
     if (allocator->way->reset)
@@ -497,6 +505,7 @@ acu_result acu_allocator_reset_high(acu_allocator *allocator) {
 
 acu_result acu_allocator_get_classes(acu_allocator *allocator, acu_allocator_class_info *classes,
                                      size_t *count) {
+    ACU_SCOPE();
     acu_allocator_class_info all[ACU_COUNTED_CLASSES];
     ACU_NEED_POINTER(count);
     const size_t room = *count;
@@ -518,6 +527,7 @@ acu_result acu_allocator_get_classes(acu_allocator *allocator, acu_allocator_cla
 }
 
 acu_result acu_allocator_set_hooks(acu_allocator *allocator, const acu_allocator_hooks *hooks) {
+    ACU_SCOPE();
     static const acu_allocator_hooks none;
     NEED_ALLOCATOR(allocator);
     const acu_allocator_hooks *h = hooks ? hooks : &none;

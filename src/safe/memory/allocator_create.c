@@ -47,6 +47,7 @@ static size_t part_of(const acu_caching *a, double fraction) {
 
 acu_result acu_allocator_create(acu_device device, const acu_allocator_options *options,
                                 acu_allocator **allocator) {
+    ACU_SCOPE();
     static const acu_allocator_options none;
     const acu_allocator_options *o = options ? options : &none;
     acu_allocator *made = NULL;
@@ -148,6 +149,7 @@ static int set_limit(acu_allocator *a, size_t limit) {
 }
 
 acu_result acu_allocator_set_limit(acu_allocator *allocator, size_t limit) {
+    ACU_SCOPE();
     ACU_NEED(allocator, acu_allocator_class);
     ACU_REQUIRE_OF(allocator, allocator->way == &acu_caching_way, ACU_ERROR_STATE,
                    "the allocator is the program's own, which has no limit");
@@ -155,6 +157,7 @@ acu_result acu_allocator_set_limit(acu_allocator *allocator, size_t limit) {
 }
 
 acu_result acu_allocator_set_fraction(acu_allocator *allocator, double fraction) {
+    ACU_SCOPE();
     ACU_NEED(allocator, acu_allocator_class);
     ACU_REQUIRE_OF(allocator, allocator->way == &acu_caching_way, ACU_ERROR_STATE,
                    "the allocator is the program's own, which has no limit");

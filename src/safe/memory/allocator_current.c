@@ -92,6 +92,7 @@ static int exchange(acu_device device, acu_allocator *next) {
 }
 
 acu_result acu_allocator_set_current(acu_allocator *allocator) {
+    ACU_SCOPE();
     ACU_NEED(allocator, acu_allocator_class);
     ACU_REQUIRE_OF(allocator, allocator->memory == ACU_MEMORY_POOL, ACU_ERROR_MEMORY_KIND,
                    "the allocator's memory is the host's, and buffers are the device's where "
@@ -100,6 +101,7 @@ acu_result acu_allocator_set_current(acu_allocator *allocator) {
 }
 
 acu_result acu_allocator_clear_current(acu_device device) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     ACU_TRY(check_device(__func__, &device));
     return exchange(device, NULL);
@@ -118,6 +120,7 @@ static acu_allocator *get(acu_device device, bool user) {
 }
 
 acu_result acu_allocator_get_current(acu_device device, acu_allocator **allocator) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(allocator);
     *allocator = NULL;
     acu_destroy_deferred();

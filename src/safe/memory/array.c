@@ -33,6 +33,7 @@ static int new_array(const char *call, const acu_stream *stream, acu_array **out
 
 acu_result acu_array_create(acu_stream *stream, acu_format format, acu_extent extent,
                             unsigned flags, acu_array **array) {
+    ACU_SCOPE();
     acu_array_making m = {.call = __func__, .stream = stream};
     acu_array *made = NULL;
     ACU_NEED_POINTER(array);
@@ -74,10 +75,12 @@ static int on_raw(const char *call, acu_stream *stream, cudaArray_t raw, bool ow
 }
 
 acu_result acu_array_wrap(acu_stream *stream, struct cudaArray *raw, acu_array **array) {
+    ACU_SCOPE();
     return on_raw(__func__, stream, raw, false, array);
 }
 
 acu_result acu_array_adopt(acu_stream *stream, struct cudaArray *raw, acu_array **array) {
+    ACU_SCOPE();
     return on_raw(__func__, stream, raw, true, array);
 }
 
@@ -86,6 +89,7 @@ acu_array *acu_array_retain(acu_array *array) {
 }
 
 acu_result acu_array_release(acu_array *array) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, array, &acu_array_class);
 }
@@ -133,6 +137,7 @@ acu_device acu_array_device(const acu_array *array) {
 
 acu_result acu_array_get_memory_requirements(const acu_array *array,
                                              acu_memory_requirements *requirements) {
+    ACU_SCOPE();
     struct cudaArrayMemoryRequirements needs = {0};
     ACU_NEED_POINTER(requirements);
     *requirements = (acu_memory_requirements){0};
@@ -146,6 +151,7 @@ acu_result acu_array_get_memory_requirements(const acu_array *array,
 
 acu_result acu_array_get_sparse_properties(const acu_array *array,
                                            acu_sparse_properties *properties) {
+    ACU_SCOPE();
     struct cudaArraySparseProperties sparse = {0};
     ACU_NEED_POINTER(properties);
     *properties = (acu_sparse_properties){0};
@@ -159,6 +165,7 @@ acu_result acu_array_get_sparse_properties(const acu_array *array,
 /* ---- order ---- */
 
 acu_result acu_array_synchronize(acu_array *array) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     NEED_ARRAY(array);
     return OUTCOME(array, acu_storage_synchronize(array->shape.memory->storage));
@@ -172,6 +179,7 @@ static int choose_stream(const char *call, const acu_array *array, acu_stream **
 }
 
 acu_result acu_array_begin_use(acu_array *array, bool writes, acu_stream *on) {
+    ACU_SCOPE();
     uint64_t unused;
     NEED_ARRAY(array);
     ACU_TRY(choose_stream(__func__, array, &on));
@@ -179,6 +187,7 @@ acu_result acu_array_begin_use(acu_array *array, bool writes, acu_stream *on) {
 }
 
 acu_result acu_array_end_use(acu_array *array, bool writes, acu_stream *on) {
+    ACU_SCOPE();
     NEED_ARRAY(array);
     ACU_TRY(choose_stream(__func__, array, &on));
     return OUTCOME(array, acu_storage_end_use(array->shape.memory->storage, on, writes, 0));
@@ -218,6 +227,7 @@ static struct cudaExtent whole(const acu_array *array) {
 
 acu_result acu_array_write_typed(acu_array *array, acu_dtype dtype, const void *host, size_t count,
                                  acu_stream *on) {
+    ACU_SCOPE();
     ACU_TRY(check_host(__func__, array, dtype, host, count, &on));
     const struct cudaMemcpy3DParms p = {.srcPtr = rows_of(array, host),
                                         .dstArray = array->raw,
@@ -230,6 +240,7 @@ acu_result acu_array_write_typed(acu_array *array, acu_dtype dtype, const void *
 
 acu_result acu_array_read_typed(acu_array *array, acu_dtype dtype, void *host, size_t count,
                                 acu_stream *on) {
+    ACU_SCOPE();
     ACU_TRY(check_host(__func__, array, dtype, host, count, &on));
     const struct cudaMemcpy3DParms p = {.srcArray = array->raw,
                                         .dstPtr = rows_of(array, host),
@@ -250,6 +261,7 @@ static bool have_equal_extents(const acu_array *a, const acu_array *b) {
 
 /* Two levels of a mipmap have one memory, which is then written once. */
 acu_result acu_array_copy(acu_array *to, acu_array *from, acu_stream *on) {
+    ACU_SCOPE();
     NEED_ARRAY(to);
     NEED_ARRAY(from);
     ACU_TRY(choose_stream(__func__, to, &on));

@@ -308,10 +308,12 @@ static int map_parts(const char *call, const acu_array *array, const acu_array_m
 
 acu_result acu_array_map(acu_array *array, const acu_array_mapping *mappings, size_t count,
                          acu_stream *on) {
+    ACU_SCOPE();
     return map_parts(__func__, array, mappings, count, false, on);
 }
 
 acu_result acu_array_unmap(acu_array *array, const acu_array_mapping *mappings, size_t count,
                            acu_stream *on) {
+    ACU_SCOPE();
     return map_parts(__func__, array, mappings, count, true, on);
 }

@@ -132,6 +132,7 @@ static acu_result wait_for_sources(const acu_batch *b, acu_result result) {
 acu_result acu_batch_copy(acu_stream *stream, const acu_copy *copies, size_t count,
                           const acu_copy_attributes *attributes, size_t attribute_count,
                           acu_batch_report *report) {
+    ACU_SCOPE();
     static const acu_batch_kind copying = {.what = "copy",
                                            .since = 12080,
                                            .check = check_copy,
@@ -233,6 +234,7 @@ static int copy_regions_one(acu_batch *b, size_t index) {
 acu_result acu_batch_copy_regions(acu_stream *stream, const acu_region_pair *pairs, size_t count,
                                   const acu_copy_attributes *attributes, size_t attribute_count,
                                   acu_batch_report *report) {
+    ACU_SCOPE();
     static const acu_batch_kind copying = {.what = "pair",
                                            .since = 12080,
                                            .check = check_regions,

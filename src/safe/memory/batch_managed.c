@@ -130,6 +130,7 @@ static acu_result run_prefetches(const char *call, const acu_batch_kind *kind, a
 
 acu_result acu_batch_prefetch(acu_stream *stream, const acu_prefetch *prefetches, size_t count,
                               acu_batch_report *report) {
+    ACU_SCOPE();
     static const acu_batch_kind prefetching = {.what = "prefetch",
                                                .since = 13000,
                                                .check = check_prefetch,
@@ -141,6 +142,7 @@ acu_result acu_batch_prefetch(acu_stream *stream, const acu_prefetch *prefetches
 
 acu_result acu_batch_discard_and_prefetch(acu_stream *stream, const acu_prefetch *prefetches,
                                           size_t count, acu_batch_report *report) {
+    ACU_SCOPE();
     static const acu_batch_kind both = {.what = "discard",
                                         .since = 13000,
                                         .check = check_prefetch,
@@ -152,6 +154,7 @@ acu_result acu_batch_discard_and_prefetch(acu_stream *stream, const acu_prefetch
 
 acu_result acu_batch_discard(acu_stream *stream, acu_buffer *const *buffers, size_t count,
                              acu_batch_report *report) {
+    ACU_SCOPE();
     static const acu_batch_kind discarding = {.what = "discard",
                                               .since = 13000,
                                               .check = check_discard,

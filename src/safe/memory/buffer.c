@@ -137,6 +137,7 @@ create_from_allocator(const char *call, acu_stream *stream, acu_dtype dtype, siz
  * Every other case is in acu_buffer_new(). */
 ACU_HOT acu_result acu_buffer_create(acu_stream *stream, acu_dtype dtype, size_t count,
                                      acu_buffer **buffer) {
+    ACU_SCOPE();
     bool usual = buffer && acu_nothing_special() && acu_is(stream, &acu_stream_class) &&
                  !is_captured(stream);
     size_t bytes = 0;
@@ -156,11 +157,13 @@ ACU_HOT acu_result acu_buffer_create(acu_stream *stream, acu_dtype dtype, size_t
 
 acu_result acu_buffer_create_with(acu_stream *stream, acu_dtype dtype, size_t count,
                                   const acu_buffer_options *options, acu_buffer **buffer) {
+    ACU_SCOPE();
     return acu_buffer_new(__func__, stream, dtype, count, options ? options : &defaults, buffer);
 }
 
 acu_result acu_buffer_create_from_typed(acu_stream *stream, acu_dtype dtype, const void *host,
                                         size_t count, acu_buffer **buffer) {
+    ACU_SCOPE();
     acu_saved_record failure;
     ACU_NEED_POINTER(buffer);
     *buffer = NULL;
@@ -204,6 +207,7 @@ int acu_buffer_new_on(const char *call, const acu_storage_request *r, acu_buffer
 
 acu_result acu_buffer_register(acu_stream *stream, acu_dtype dtype, void *host, size_t count,
                                unsigned flags, acu_buffer **buffer) {
+    ACU_SCOPE();
     acu_storage_request request = {.stream = stream,
                                    .dtype = dtype,
                                    .count = count,
@@ -233,6 +237,7 @@ static int on_address(const char *call, const acu_storage_request *r, acu_buffer
 
 acu_result acu_buffer_wrap(acu_stream *stream, acu_dtype dtype, void *pointer, size_t count,
                            acu_memory memory, acu_buffer **buffer) {
+    ACU_SCOPE();
     acu_storage_request request = {.stream = stream,
                                    .dtype = dtype,
                                    .count = count,
@@ -244,6 +249,7 @@ acu_result acu_buffer_wrap(acu_stream *stream, acu_dtype dtype, void *pointer, s
 
 acu_result acu_buffer_adopt(acu_stream *stream, acu_dtype dtype, void *pointer, size_t count,
                             acu_memory memory, acu_buffer **buffer) {
+    ACU_SCOPE();
     acu_storage_request request = {.stream = stream,
                                    .dtype = dtype,
                                    .count = count,
@@ -281,6 +287,7 @@ ACU_HOT __attribute__((noinline)) static int release_to_allocator(const char *ca
 /* Where the stream can keep the storage as its spare, it does, without a jump. Every other case is
  * in acu_object_release(). */
 ACU_HOT acu_result acu_buffer_release(acu_buffer *buffer) {
+    ACU_SCOPE();
     if (!ACU_LIKELY(acu_nothing_special() && acu_is(buffer, &acu_buffer_class) &&
                     acu_storage_is_simple(buffer->storage, buffer) && acu_last_error() == 0))
         return release_to_allocator(__func__, buffer);
@@ -329,6 +336,7 @@ int acu_buffer_check_range(const char *call, const acu_buffer *buffer, size_t at
 }
 
 acu_result acu_buffer_slice(acu_buffer *buffer, size_t at, size_t count, acu_buffer **slice) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(slice);
     *slice = NULL;
     NEED_BUFFER(buffer);
@@ -341,6 +349,7 @@ acu_result acu_buffer_slice(acu_buffer *buffer, size_t at, size_t count, acu_buf
 }
 
 acu_result acu_buffer_reinterpret(acu_buffer *buffer, acu_dtype dtype, acu_buffer **view) {
+    ACU_SCOPE();
     size_t size = acu_dtype_size(dtype);
     ACU_NEED_POINTER(view);
     *view = NULL;
@@ -391,6 +400,7 @@ acu_stream *acu_buffer_stream(const acu_buffer *buffer) {
 }
 
 acu_result acu_buffer_set_stream(acu_buffer *buffer, acu_stream *stream) {
+    ACU_SCOPE();
     NEED_BUFFER(buffer);
     ACU_TRY(acu_stream_check(__func__, stream));
     acu_storage *s = buffer->storage;
@@ -404,12 +414,14 @@ acu_result acu_buffer_set_stream(acu_buffer *buffer, acu_stream *stream) {
 /* ---- order ---- */
 
 acu_result acu_buffer_synchronize(acu_buffer *buffer) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     NEED_BUFFER(buffer);
     return OUTCOME(buffer, acu_storage_synchronize(buffer->storage));
 }
 
 acu_result acu_buffer_get_host(acu_buffer *buffer, void **host) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(host);
     *host = NULL;
     NEED_BUFFER(buffer);
@@ -432,6 +444,7 @@ int acu_buffer_choose_stream(const char *call, const acu_buffer *buffer, acu_str
 }
 
 acu_result acu_buffer_forget_uses(acu_buffer *buffer, size_t *left) {
+    ACU_SCOPE();
     NEED_BUFFER(buffer);
     const size_t still = acu_storage_forget_over(buffer->storage);
     if (left)
@@ -440,6 +453,7 @@ acu_result acu_buffer_forget_uses(acu_buffer *buffer, size_t *left) {
 }
 
 acu_result acu_buffer_begin_use(acu_buffer *buffer, bool writes, acu_stream *on) {
+    ACU_SCOPE();
     uint64_t unused;
     NEED_BUFFER(buffer);
     ACU_TRY(acu_buffer_choose_stream(__func__, buffer, &on));
@@ -448,6 +462,7 @@ acu_result acu_buffer_begin_use(acu_buffer *buffer, bool writes, acu_stream *on)
 
 /* No version is known from acu_buffer_begin_use(), so no earlier use is forgotten. */
 acu_result acu_buffer_end_use(acu_buffer *buffer, bool writes, acu_stream *on) {
+    ACU_SCOPE();
     NEED_BUFFER(buffer);
     ACU_TRY(acu_buffer_choose_stream(__func__, buffer, &on));
     return OUTCOME(buffer, acu_storage_end_use(buffer->storage, on, writes, 0));

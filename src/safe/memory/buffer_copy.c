@@ -168,6 +168,7 @@ int acu_buffer_run_and_wait(const acu_buffer_job *job) {
 
 acu_result acu_buffer_write_typed(acu_buffer *buffer, size_t at, acu_dtype dtype, const void *host,
                                   size_t count, acu_stream *on) {
+    ACU_SCOPE();
     ACU_TRY(check_host_copy(__func__, buffer, at, dtype, host, count, &on));
     if (count == 0)
         return 0;
@@ -194,12 +195,14 @@ static int read_elements(acu_buffer *buffer, size_t at, void *host, size_t count
 
 acu_result acu_buffer_read_typed(acu_buffer *buffer, size_t at, acu_dtype dtype, void *host,
                                  size_t count, acu_stream *on) {
+    ACU_SCOPE();
     ACU_TRY(check_host_copy(__func__, buffer, at, dtype, host, count, &on));
     return count == 0 ? 0 : OUTCOME(buffer, read_elements(buffer, at, host, count, on, false));
 }
 
 acu_result acu_buffer_read_after(acu_buffer *buffer, acu_event *event, size_t at, acu_dtype dtype,
                                  void *host, size_t count, acu_stream *on) {
+    ACU_SCOPE();
     ACU_NEED(event, acu_event_class);
     ACU_TRY(check_host_copy(__func__, buffer, at, dtype, host, count, &on));
     int code = acu_stream_check_wait(on);
@@ -271,6 +274,7 @@ static int copy_range(const char *call, acu_buffer *to, size_t to_at, acu_buffer
 
 acu_result acu_buffer_copy_range(acu_buffer *to, size_t to_at, acu_buffer *from, size_t from_at,
                                  size_t count, acu_stream *on) {
+    ACU_SCOPE();
     return copy_range(__func__, to, to_at, from, from_at, count, on);
 }
 
@@ -292,6 +296,7 @@ static acu_buffer_options options_like(const acu_buffer *buffer, const acu_strea
 }
 
 acu_result acu_buffer_clone(acu_buffer *buffer, acu_stream *stream, acu_buffer **clone) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(clone);
     *clone = NULL;
     NEED_BUFFER(buffer);
@@ -314,6 +319,7 @@ acu_result acu_buffer_clone(acu_buffer *buffer, acu_stream *stream, acu_buffer *
 }
 
 acu_result acu_buffer_copy(acu_buffer *to, acu_buffer *from, acu_stream *on) {
+    ACU_SCOPE();
     NEED_BUFFER(to);
     NEED_BUFFER(from);
     ACU_REQUIRE_OF(to, to->count == from->count, ACU_ERROR_RANGE,

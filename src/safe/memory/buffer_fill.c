@@ -155,6 +155,7 @@ int acu_buffer_check_fill(const char *call, const acu_buffer *buffer, acu_dtype 
 
 acu_result acu_buffer_fill_typed(acu_buffer *buffer, acu_dtype dtype, const void *element,
                                  acu_stream *on) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(element);
     ACU_TRY(acu_buffer_check_fill(__func__, buffer, dtype, element, &on));
     if (buffer->pitched)
@@ -170,6 +171,7 @@ acu_result acu_buffer_fill_typed(acu_buffer *buffer, acu_dtype dtype, const void
 }
 
 acu_result acu_buffer_zero(acu_buffer *buffer, acu_stream *on) {
+    ACU_SCOPE();
     static const unsigned char zero;
     ACU_TRY(acu_buffer_check_fill(__func__, buffer, ACU_ANY, NULL, &on));
     const acu_rows_fill what = {.at = buffer->pointer,
@@ -199,6 +201,7 @@ static int run_pattern(const acu_buffer_job *job, const void *data) {
 
 acu_result acu_buffer_fill_bytes(acu_buffer *buffer, size_t at, size_t bytes, const void *pattern,
                                  size_t pattern_bytes, acu_stream *on) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(pattern);
     ACU_TRY(acu_buffer_check_fill(__func__, buffer, ACU_ANY, NULL, &on));
     const size_t all = acu_buffer_bytes(buffer);

@@ -76,12 +76,14 @@ static const acu_growable_options ordinary;
 
 acu_result acu_buffer_create_growable(acu_stream *stream, acu_dtype dtype, size_t count,
                                       size_t capacity, acu_buffer **buffer) {
+    ACU_SCOPE();
     return create(__func__, stream, dtype, count, capacity, &ordinary, buffer);
 }
 
 acu_result acu_buffer_create_growable_with(acu_stream *stream, acu_dtype dtype, size_t count,
                                            size_t capacity, const acu_growable_options *options,
                                            acu_buffer **buffer) {
+    ACU_SCOPE();
     return create(__func__, stream, dtype, count, capacity, options ? options : &ordinary, buffer);
 }
 
@@ -124,6 +126,7 @@ acu_virtual *acu_buffer_virtual(const acu_buffer *buffer) {
 }
 
 acu_result acu_buffer_grow(acu_buffer *buffer, size_t count) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     ACU_NEED(buffer, acu_buffer_class);
     const acu_virtual *v = need_range(__func__, buffer);
@@ -164,6 +167,7 @@ static int cut(acu_buffer *buffer, acu_virtual *v, size_t count) {
 }
 
 acu_result acu_buffer_shrink(acu_buffer *buffer, size_t count) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     ACU_NEED(buffer, acu_buffer_class);
     acu_virtual *v = need_range(__func__, buffer);

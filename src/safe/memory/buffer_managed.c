@@ -26,6 +26,7 @@ int acu_buffer_prefetch_checked(acu_buffer *buffer, const struct cudaMemLocation
 }
 
 acu_result acu_buffer_prefetch(acu_buffer *buffer, acu_device where, acu_stream *on) {
+    ACU_SCOPE();
     struct cudaMemLocation location;
     NEED_BUFFER(buffer);
     ACU_TRY(acu_buffer_choose_stream(__func__, buffer, &on));
@@ -37,6 +38,7 @@ acu_result acu_buffer_prefetch(acu_buffer *buffer, acu_device where, acu_stream 
 }
 
 acu_result acu_buffer_advise(acu_buffer *buffer, acu_advise advice, acu_device device) {
+    ACU_SCOPE();
     struct cudaMemLocation location;
     NEED_BUFFER(buffer);
     ACU_REQUIRE_OF(buffer, buffer->storage->memory == ACU_MEMORY_MANAGED, ACU_ERROR_MEMORY_KIND,
@@ -60,6 +62,7 @@ static int run_attach(const acu_buffer_job *job, const void *data) {
 }
 
 acu_result acu_buffer_attach(acu_buffer *buffer, acu_attach to, acu_stream *on) {
+    ACU_SCOPE();
     const unsigned flag = (unsigned)to;
     NEED_BUFFER(buffer);
     ACU_TRY(acu_buffer_choose_stream(__func__, buffer, &on));

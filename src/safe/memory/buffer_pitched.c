@@ -111,6 +111,7 @@ static bool lay_out(acu_extent e, size_t size, size_t alignment, acu_pitched_lay
 
 acu_result acu_buffer_create_pitched(acu_stream *stream, acu_dtype dtype, acu_extent extent,
                                      const acu_buffer_options *options, acu_buffer **buffer) {
+    ACU_SCOPE();
     static const acu_buffer_options defaults;
     acu_pitched_layout layout;
     size_t alignment = 1, count = 0;
@@ -130,6 +131,7 @@ acu_result acu_buffer_create_pitched(acu_stream *stream, acu_dtype dtype, acu_ex
 
 acu_result acu_buffer_reinterpret_pitched(acu_buffer *buffer, const acu_pitched_layout *layout,
                                           acu_buffer **view) {
+    ACU_SCOPE();
     acu_rows rows;
     size_t first, end;
     ACU_NEED_POINTER(view);
@@ -196,6 +198,7 @@ static bool is_within(const acu_pitched_layout *l, acu_position at, acu_extent e
 
 acu_result acu_buffer_slice_pitched(acu_buffer *buffer, acu_position at, acu_extent extent,
                                     acu_buffer **slice) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(slice);
     *slice = NULL;
     NEED_BUFFER(buffer);
@@ -220,6 +223,7 @@ acu_result acu_buffer_slice_pitched(acu_buffer *buffer, acu_position at, acu_ext
 }
 
 acu_result acu_buffer_get_layout(acu_buffer *buffer, acu_pitched_layout *layout) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(layout);
     *layout = (acu_pitched_layout){{0, 0, 0}, 0, 0};
     NEED_BUFFER(buffer);

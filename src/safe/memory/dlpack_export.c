@@ -71,6 +71,7 @@ static int choose_device(const char *call, const acu_buffer *buffer, acu_dlpack_
 
 acu_result acu_buffer_get_dlpack_device(acu_buffer *buffer, acu_dlpack_device *device,
                                         int *device_id) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(device);
     ACU_NEED_POINTER(device_id);
     *device = ACU_DLPACK_DEFAULT;
@@ -148,6 +149,7 @@ static int end_exporting(const char *call, acu_buffer *buffer, const void *tenso
 acu_result acu_buffer_export_dlpack(acu_buffer *buffer, const acu_tensor_layout *layout,
                                     const acu_dlpack_options *options,
                                     struct DLManagedTensorVersioned **tensor) {
+    ACU_SCOPE();
     const unsigned flags = options ? options->flags : 0;
     acu_tensor_layout whole;
     acu_dlpack_made made = {0};
@@ -166,6 +168,7 @@ acu_result acu_buffer_export_dlpack(acu_buffer *buffer, const acu_tensor_layout 
 acu_result acu_buffer_export_dlpack_unversioned(acu_buffer *buffer, const acu_tensor_layout *layout,
                                                 const acu_dlpack_options *options,
                                                 struct DLManagedTensor **tensor) {
+    ACU_SCOPE();
     const unsigned flags = options ? options->flags : 0;
     acu_tensor_layout whole;
     acu_dlpack_made made = {0};

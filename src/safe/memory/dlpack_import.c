@@ -116,6 +116,7 @@ static void clear(acu_dlpack_info *info, acu_buffer **buffer) {
 
 acu_result acu_buffer_import_dlpack(acu_stream *stream, struct DLManagedTensorVersioned *tensor,
                                     acu_dlpack_info *info, acu_buffer **buffer) {
+    ACU_SCOPE();
     clear(info, buffer);
     ACU_NEED_POINTER(tensor);
     return import_tensor(__func__, stream, &(acu_dlpack_taken){.versioned = tensor}, info, buffer);
@@ -123,6 +124,7 @@ acu_result acu_buffer_import_dlpack(acu_stream *stream, struct DLManagedTensorVe
 
 acu_result acu_buffer_import_dlpack_unversioned(acu_stream *stream, struct DLManagedTensor *tensor,
                                                 acu_dlpack_info *info, acu_buffer **buffer) {
+    ACU_SCOPE();
     clear(info, buffer);
     ACU_NEED_POINTER(tensor);
     return import_tensor(__func__, stream, &(acu_dlpack_taken){.unversioned = tensor}, info,

@@ -24,6 +24,7 @@ static acu_stream *stream_of(const char *call, acu_device device, intptr_t numbe
 }
 
 acu_result acu_buffer_join_dlpack(acu_buffer *buffer, intptr_t number) {
+    ACU_SCOPE();
     int code = 0;
     uint64_t unused;
     ACU_NEED(buffer, acu_buffer_class);
@@ -43,6 +44,7 @@ intptr_t acu_stream_dlpack(const acu_stream *stream) {
 }
 
 acu_result acu_stream_wait_dlpack(acu_stream *stream, intptr_t number) {
+    ACU_SCOPE();
     int code = 0;
     ACU_NEED_STREAM(stream);
     if (number == NOBODY_WAITS)

@@ -137,6 +137,7 @@ static void hint_at(const acu_external_memory_source *source, int code) {
 
 acu_result acu_external_memory_import(acu_device device, const acu_external_memory_source *source,
                                       acu_external_memory **memory) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(memory);
     *memory = NULL;
     ACU_NEED_POINTER(source);
@@ -180,11 +181,13 @@ static int on_raw(const char *call, acu_device device, cudaExternalMemory_t raw,
 
 acu_result acu_external_memory_wrap(acu_device device, struct CUexternalMemory_st *raw,
                                     size_t bytes, acu_external_memory **memory) {
+    ACU_SCOPE();
     return on_raw(__func__, device, raw, bytes, false, memory);
 }
 
 acu_result acu_external_memory_adopt(acu_device device, struct CUexternalMemory_st *raw,
                                      size_t bytes, acu_external_memory **memory) {
+    ACU_SCOPE();
     return on_raw(__func__, device, raw, bytes, true, memory);
 }
 
@@ -197,6 +200,7 @@ acu_external_memory *acu_external_memory_retain(acu_external_memory *memory) {
 }
 
 acu_result acu_external_memory_release(acu_external_memory *memory) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, memory, &acu_external_memory_class);
 }
@@ -219,6 +223,7 @@ acu_device acu_external_memory_device(const acu_external_memory *memory) {
 
 acu_result acu_external_memory_get_info(acu_external_memory *memory,
                                         acu_external_memory_info *info) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(info);
     *info = (acu_external_memory_info){.device = ACU_DEVICE_CURRENT};
     ACU_NEED(memory, acu_external_memory_class);
@@ -290,6 +295,7 @@ static int check_device(const char *call, const acu_external_memory *memory,
 acu_result acu_external_memory_create_buffer(acu_external_memory *memory, size_t at,
                                              acu_stream *stream, acu_dtype dtype, size_t count,
                                              acu_buffer **buffer) {
+    ACU_SCOPE();
     void *address = NULL;
     size_t bytes = 0;
     ACU_NEED_POINTER(buffer);
@@ -345,6 +351,7 @@ acu_result acu_external_memory_create_mipmap(acu_external_memory *memory, size_t
                                              acu_stream *stream, acu_format format,
                                              acu_extent extent, unsigned levels, unsigned flags,
                                              acu_mipmap **mipmap) {
+    ACU_SCOPE();
     acu_array_making m = {.call = __func__, .stream = stream, .levels = levels};
     cudaMipmappedArray_t raw = NULL;
     ACU_NEED_POINTER(mipmap);

@@ -156,6 +156,7 @@ static void find_range(const void *address, size_t bytes, acu_memory_range *rang
 
 /* CUDA is asked once in a way that may fail: what follows does not record failures. */
 acu_result acu_memory_get_range(const void *address, size_t bytes, acu_memory_range *range) {
+    ACU_SCOPE();
     int mostly = 0;
     ACU_NEED_POINTER(range);
     *range = nothing_known;
@@ -194,6 +195,7 @@ static void find_all(const void *address, const struct cudaPointerAttributes *a,
 }
 
 acu_result acu_memory_get_info(const void *address, acu_memory_info *info) {
+    ACU_SCOPE();
     struct cudaPointerAttributes a = {.type = cudaMemoryTypeUnregistered};
     ACU_NEED_POINTER(info);
     *info = (acu_memory_info){.device = ACU_DEVICE_CURRENT, .range = nothing_known};
@@ -204,6 +206,7 @@ acu_result acu_memory_get_info(const void *address, acu_memory_info *info) {
 }
 
 acu_result acu_memory_set_synchronous(void *address, bool synchronous) {
+    ACU_SCOPE();
     const unsigned value = synchronous;
     ACU_NEED_POINTER(address);
     return acu_outcome(__func__, NULL,
@@ -212,6 +215,7 @@ acu_result acu_memory_set_synchronous(void *address, bool synchronous) {
 }
 
 acu_result acu_memory_can_access(const void *address, acu_device device, bool *can) {
+    ACU_SCOPE();
     struct cudaPointerAttributes a = {.type = cudaMemoryTypeUnregistered};
     acu_guard guard;
     ACU_NEED_POINTER(can);

@@ -49,6 +49,7 @@ int acu_mipmap_check_levels(const char *call, acu_extent extent, unsigned flags,
 
 acu_result acu_mipmap_create(acu_stream *stream, acu_format format, acu_extent extent,
                              unsigned levels, unsigned flags, acu_mipmap **mipmap) {
+    ACU_SCOPE();
     acu_array_making m = {.call = __func__, .stream = stream};
     acu_mipmap *made = NULL;
     ACU_NEED_POINTER(mipmap);
@@ -130,11 +131,13 @@ static int wrap(const char *call, acu_stream *stream, cudaMipmappedArray_t raw, 
 
 acu_result acu_mipmap_wrap(acu_stream *stream, struct cudaMipmappedArray *raw, unsigned levels,
                            acu_mipmap **mipmap) {
+    ACU_SCOPE();
     return wrap(__func__, stream, raw, levels, false, mipmap);
 }
 
 acu_result acu_mipmap_adopt(acu_stream *stream, struct cudaMipmappedArray *raw, unsigned levels,
                             acu_mipmap **mipmap) {
+    ACU_SCOPE();
     return wrap(__func__, stream, raw, levels, true, mipmap);
 }
 
@@ -143,6 +146,7 @@ acu_mipmap *acu_mipmap_retain(acu_mipmap *mipmap) {
 }
 
 acu_result acu_mipmap_release(acu_mipmap *mipmap) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, mipmap, &acu_mipmap_class);
 }
@@ -187,6 +191,7 @@ acu_device acu_mipmap_device(const acu_mipmap *mipmap) {
 
 acu_result acu_mipmap_get_memory_requirements(const acu_mipmap *mipmap,
                                               acu_memory_requirements *requirements) {
+    ACU_SCOPE();
     struct cudaArrayMemoryRequirements needs = {0};
     ACU_NEED_POINTER(requirements);
     *requirements = (acu_memory_requirements){0};
@@ -200,6 +205,7 @@ acu_result acu_mipmap_get_memory_requirements(const acu_mipmap *mipmap,
 
 acu_result acu_mipmap_get_sparse_properties(const acu_mipmap *mipmap,
                                             acu_sparse_properties *properties) {
+    ACU_SCOPE();
     struct cudaArraySparseProperties sparse = {0};
     ACU_NEED_POINTER(properties);
     *properties = (acu_sparse_properties){0};
@@ -230,17 +236,20 @@ static int map_parts(const char *call, const acu_mipmap *mipmap, const acu_array
 
 acu_result acu_mipmap_map(acu_mipmap *mipmap, const acu_array_mapping *mappings, size_t count,
                           acu_stream *on) {
+    ACU_SCOPE();
     return map_parts(__func__, mipmap, mappings, count, false, on);
 }
 
 acu_result acu_mipmap_unmap(acu_mipmap *mipmap, const acu_array_mapping *mappings, size_t count,
                             acu_stream *on) {
+    ACU_SCOPE();
     return map_parts(__func__, mipmap, mappings, count, true, on);
 }
 
 /* ---- levels ---- */
 
 acu_result acu_mipmap_get_level(acu_mipmap *mipmap, unsigned level, acu_array **array) {
+    ACU_SCOPE();
     const acu_array_making m = {.call = __func__};
     cudaArray_t raw = NULL;
     ACU_NEED_POINTER(array);

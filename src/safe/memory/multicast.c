@@ -174,6 +174,7 @@ static int ask_support(const char *call, acu_device device, bool *supported) {
 }
 
 acu_result acu_multicast_is_supported(acu_device device, bool *supported) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(supported);
     *supported = false;
     return ask_support(__func__, device, supported);
@@ -182,6 +183,7 @@ acu_result acu_multicast_is_supported(acu_device device, bool *supported) {
 acu_result acu_multicast_get_granularity(unsigned devices, size_t bytes,
                                          const acu_multicast_options *options, size_t *least,
                                          size_t *best) {
+    ACU_SCOPE();
     size_t ignored;
     const unsigned handles = options ? options->handles : 0;
     const CUmulticastObjectProp p = properties_of(devices, bytes, handles);
@@ -194,6 +196,7 @@ acu_result acu_multicast_get_granularity(unsigned devices, size_t bytes,
 
 acu_result acu_multicast_create(unsigned devices, size_t bytes,
                                 const acu_multicast_options *options, acu_multicast **multicast) {
+    ACU_SCOPE();
     acu_multicast *made = NULL;
     const unsigned handles = options ? options->handles : 0;
     ACU_NEED_POINTER(multicast);
@@ -229,11 +232,13 @@ static int on_raw(const char *call, unsigned long long raw, unsigned devices, si
 
 acu_result acu_multicast_wrap(unsigned long long raw, unsigned devices, size_t bytes,
                               acu_multicast **multicast) {
+    ACU_SCOPE();
     return on_raw(__func__, raw, devices, bytes, false, multicast);
 }
 
 acu_result acu_multicast_adopt(unsigned long long raw, unsigned devices, size_t bytes,
                                acu_multicast **multicast) {
+    ACU_SCOPE();
     return on_raw(__func__, raw, devices, bytes, true, multicast);
 }
 
@@ -246,6 +251,7 @@ static bool is_shared(const acu_multicast *m) {
 }
 
 acu_result acu_multicast_export(acu_multicast *multicast, int *descriptor) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(descriptor);
     *descriptor = -1;
     ACU_NEED(multicast, acu_multicast_class);
@@ -264,6 +270,7 @@ acu_result acu_multicast_export(acu_multicast *multicast, int *descriptor) {
 
 acu_result acu_multicast_import(int descriptor, unsigned devices, size_t bytes,
                                 acu_multicast **multicast) {
+    ACU_SCOPE();
     acu_multicast *made = NULL;
     ACU_NEED_POINTER(multicast);
     *multicast = NULL;
@@ -295,6 +302,7 @@ acu_multicast *acu_multicast_retain(acu_multicast *multicast) {
 }
 
 acu_result acu_multicast_release(acu_multicast *multicast) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, multicast, &acu_multicast_class);
 }
@@ -363,6 +371,7 @@ static const char *why_not_added(const acu_multicast *m, acu_device device) {
 }
 
 acu_result acu_multicast_add_device(acu_multicast *multicast, acu_device device) {
+    ACU_SCOPE();
     int code = 0;
     ACU_NEED(multicast, acu_multicast_class);
     acu_multicast *m = multicast;
@@ -382,6 +391,7 @@ acu_result acu_multicast_add_device(acu_multicast *multicast, acu_device device)
 }
 
 acu_result acu_multicast_get_devices(acu_multicast *multicast, acu_device *devices, size_t *count) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(count);
     const size_t room = *count;
     *count = 0;
@@ -497,6 +507,7 @@ static int run_bind(const bind_job *j) {
 
 acu_result acu_multicast_bind(acu_multicast *multicast, size_t at, acu_physical *physical,
                               size_t physical_at, size_t bytes) {
+    ACU_SCOPE();
     ACU_NEED(multicast, acu_multicast_class);
     ACU_NEED(physical, acu_physical_class);
     bind_job job = {.call = __func__,
@@ -513,6 +524,7 @@ acu_result acu_multicast_bind(acu_multicast *multicast, size_t at, acu_physical 
 }
 
 acu_result acu_multicast_bind_buffer(acu_multicast *multicast, size_t at, acu_buffer *buffer) {
+    ACU_SCOPE();
     ACU_NEED(multicast, acu_multicast_class);
     ACU_NEED(buffer, acu_buffer_class);
     acu_storage *s = buffer->storage;
@@ -530,6 +542,7 @@ acu_result acu_multicast_bind_buffer(acu_multicast *multicast, size_t at, acu_bu
 
 acu_result acu_multicast_unbind(acu_multicast *multicast, acu_device device, size_t at,
                                 size_t bytes) {
+    ACU_SCOPE();
     int code = 0;
     acu_destroy_deferred();
     ACU_NEED(multicast, acu_multicast_class);
@@ -552,6 +565,7 @@ acu_result acu_multicast_unbind(acu_multicast *multicast, acu_device device, siz
 
 acu_result acu_multicast_get_bindings(acu_multicast *multicast, acu_binding *bindings,
                                       size_t *count) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(count);
     const size_t room = *count;
     *count = 0;

@@ -101,6 +101,7 @@ int acu_physical_step(acu_device device, const acu_physical_options *options, si
 
 acu_result acu_physical_get_granularity(acu_device device, const acu_physical_options *options,
                                         size_t *least, size_t *best) {
+    ACU_SCOPE();
     size_t ignored;
     const acu_physical_options *o = options ? options : &ordinary;
     ACU_TRY(acu_physical_begin(__func__, &device));
@@ -147,6 +148,7 @@ int acu_physical_take(acu_device device, const acu_physical_options *options, si
 
 acu_result acu_physical_create(acu_device device, size_t bytes, const acu_physical_options *options,
                                acu_physical **physical) {
+    ACU_SCOPE();
     size_t step = 0;
     const acu_physical_options *o = options ? options : &ordinary;
     ACU_NEED_POINTER(physical);
@@ -221,6 +223,7 @@ static int take_raw(const char *call, unsigned long long raw, size_t bytes,
 }
 
 acu_result acu_physical_wrap(unsigned long long raw, size_t bytes, acu_physical **physical) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(physical);
     *physical = NULL;
     ACU_REQUIRE(raw, ACU_ERROR_ARGUMENT, "'raw' is 0, which is no handle");
@@ -229,6 +232,7 @@ acu_result acu_physical_wrap(unsigned long long raw, size_t bytes, acu_physical 
 }
 
 acu_result acu_physical_adopt(unsigned long long raw, size_t bytes, acu_physical **physical) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(physical);
     *physical = NULL;
     ACU_REQUIRE(raw, ACU_ERROR_ARGUMENT, "'raw' is 0, which is no handle");
@@ -237,6 +241,7 @@ acu_result acu_physical_adopt(unsigned long long raw, size_t bytes, acu_physical
 }
 
 acu_result acu_physical_find(const void *address, size_t bytes, acu_physical **physical) {
+    ACU_SCOPE();
     CUmemGenericAllocationHandle raw = 0;
     ACU_NEED_POINTER(physical);
     *physical = NULL;
@@ -272,6 +277,7 @@ int acu_physical_export_for(const char *call, const acu_physical *physical, int 
 }
 
 acu_result acu_physical_export(acu_physical *physical, int *descriptor) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(descriptor);
     *descriptor = -1;
     ACU_NEED(physical, acu_physical_class);
@@ -279,6 +285,7 @@ acu_result acu_physical_export(acu_physical *physical, int *descriptor) {
 }
 
 acu_result acu_physical_import(int descriptor, size_t bytes, acu_physical **physical) {
+    ACU_SCOPE();
     CUmemGenericAllocationHandle raw = 0;
     ACU_NEED_POINTER(physical);
     *physical = NULL;
@@ -302,6 +309,7 @@ acu_physical *acu_physical_retain(acu_physical *physical) {
 }
 
 acu_result acu_physical_release(acu_physical *physical) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, physical, &acu_physical_class);
 }
@@ -328,6 +336,7 @@ acu_device acu_physical_device(const acu_physical *physical) {
 }
 
 acu_result acu_physical_get_info(acu_physical *physical, acu_physical_info *info) {
+    ACU_SCOPE();
     CUmemAllocationProp p = {0};
     ACU_NEED_POINTER(info);
     *info = (acu_physical_info){.device = ACU_DEVICE_CURRENT};

@@ -66,6 +66,7 @@ static int create_raw(acu_device device, const acu_pool_options *options, cudaMe
 }
 
 acu_result acu_pool_create(acu_device device, const acu_pool_options *options, acu_pool **pool) {
+    ACU_SCOPE();
     static const acu_pool_options none;
     cudaMemPool_t raw = NULL;
     ACU_NEED_POINTER(pool);
@@ -88,6 +89,7 @@ acu_result acu_pool_create(acu_device device, const acu_pool_options *options, a
 }
 
 acu_result acu_pool_get_default(acu_device device, acu_pool **pool) {
+    ACU_SCOPE();
     cudaMemPool_t raw = NULL;
     ACU_NEED_POINTER(pool);
     *pool = NULL;
@@ -97,6 +99,7 @@ acu_result acu_pool_get_default(acu_device device, acu_pool **pool) {
 }
 
 acu_result acu_pool_get_current(acu_device device, acu_pool **pool) {
+    ACU_SCOPE();
     cudaMemPool_t raw = NULL;
     ACU_NEED_POINTER(pool);
     *pool = NULL;
@@ -106,6 +109,7 @@ acu_result acu_pool_get_current(acu_device device, acu_pool **pool) {
 }
 
 acu_result acu_pool_set_current(acu_pool *pool) {
+    ACU_SCOPE();
     ACU_NEED(pool, acu_pool_class);
     int code;
     ACU_IGNORING_CAPTURES(code, cudaDeviceSetMemPool(pool->object.device, pool->raw));
@@ -133,10 +137,12 @@ int acu_pool_new_of(const char *call, acu_device device, cudaMemPool_t raw, acu_
 }
 
 acu_result acu_pool_wrap(acu_device device, struct CUmemPoolHandle_st *raw, acu_pool **pool) {
+    ACU_SCOPE();
     return new_pool_of(__func__, device, raw, false, pool);
 }
 
 acu_result acu_pool_adopt(acu_device device, struct CUmemPoolHandle_st *raw, acu_pool **pool) {
+    ACU_SCOPE();
     return new_pool_of(__func__, device, raw, true, pool);
 }
 
@@ -149,6 +155,7 @@ acu_pool *acu_pool_retain(acu_pool *pool) {
 }
 
 acu_result acu_pool_release(acu_pool *pool) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, pool, &acu_pool_class);
 }
@@ -183,6 +190,7 @@ static bool is_read_only(acu_pool_attribute attribute) {
 }
 
 acu_result acu_pool_get_attribute(acu_pool *pool, acu_pool_attribute attribute, uint64_t *value) {
+    ACU_SCOPE();
     int number = 0, code;
     ACU_NEED_POINTER(value);
     ACU_NEED(pool, acu_pool_class);
@@ -198,6 +206,7 @@ acu_result acu_pool_get_attribute(acu_pool *pool, acu_pool_attribute attribute, 
 }
 
 acu_result acu_pool_set_attribute(acu_pool *pool, acu_pool_attribute attribute, uint64_t value) {
+    ACU_SCOPE();
     int on = value != 0, code;
     ACU_NEED(pool, acu_pool_class);
     ACU_REQUIRE_OF(pool, is_known(attribute), ACU_ERROR_ARGUMENT, "a pool has no attribute %d",
@@ -211,6 +220,7 @@ acu_result acu_pool_set_attribute(acu_pool *pool, acu_pool_attribute attribute, 
 }
 
 acu_result acu_pool_trim(acu_pool *pool, size_t keep) {
+    ACU_SCOPE();
     ACU_NEED(pool, acu_pool_class);
     int code;
     ACU_IGNORING_CAPTURES(code, cudaMemPoolTrimTo(pool->raw, keep));
@@ -220,6 +230,7 @@ acu_result acu_pool_trim(acu_pool *pool, size_t keep) {
 /* ---- access ---- */
 
 acu_result acu_pool_set_access(acu_pool *pool, acu_device device, acu_access access) {
+    ACU_SCOPE();
     ACU_NEED(pool, acu_pool_class);
     ACU_REQUIRE_OF(pool,
                    access == ACU_ACCESS_NONE || access == ACU_ACCESS_READ ||
@@ -238,6 +249,7 @@ acu_result acu_pool_set_access(acu_pool *pool, acu_device device, acu_access acc
 }
 
 acu_result acu_pool_get_access(acu_pool *pool, acu_device device, acu_access *access) {
+    ACU_SCOPE();
     enum cudaMemAccessFlags flags = cudaMemAccessFlagsProtNone;
     ACU_NEED_POINTER(access);
     *access = ACU_ACCESS_NONE;

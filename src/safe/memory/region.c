@@ -368,6 +368,7 @@ int acu_region_copy_checked(acu_rows_copy *copy, acu_stream *on) {
 
 acu_result acu_region_copy(const acu_region *to, const acu_region *from, acu_extent extent,
                            acu_stream *on) {
+    ACU_SCOPE();
     acu_rows_copy copy;
     ACU_TRY(acu_region_check_copy(__func__, to, from, extent, &copy));
     ACU_TRY(acu_buffer_choose_stream(__func__, copy.target.memory, &on));
@@ -436,6 +437,7 @@ static int copy_with_host(const char *call, host_copy *c) {
 acu_result acu_region_write_typed(const acu_region *to, acu_extent extent, acu_dtype dtype,
                                   const void *host, size_t row_pitch, size_t slice_height,
                                   acu_stream *on) {
+    ACU_SCOPE();
     host_copy c = {to, "to", extent, dtype, host, row_pitch, slice_height, on, true};
     return copy_with_host(__func__, &c);
 }
@@ -443,6 +445,7 @@ acu_result acu_region_write_typed(const acu_region *to, acu_extent extent, acu_d
 acu_result acu_region_read_typed(const acu_region *from, acu_extent extent, acu_dtype dtype,
                                  void *host, size_t row_pitch, size_t slice_height,
                                  acu_stream *on) {
+    ACU_SCOPE();
     host_copy c = {from, "from", extent, dtype, host, row_pitch, slice_height, on, false};
     return copy_with_host(__func__, &c);
 }
@@ -503,6 +506,7 @@ int acu_region_fill_checked(acu_buffer *to, const acu_rows *rows, acu_extent ext
 
 acu_result acu_region_fill_typed(const acu_region *to, acu_extent extent, acu_dtype dtype,
                                  const void *element, acu_stream *on) {
+    ACU_SCOPE();
     acu_rows r;
     ACU_NEED_POINTER(element);
     ACU_REQUIRE(!to || !to->array, ACU_ERROR_ARGUMENT,

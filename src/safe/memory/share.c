@@ -153,6 +153,7 @@ static int copy_descriptors(const char *call, const int *of, size_t count,
 
 acu_result acu_share_create(const void *token, size_t bytes, const int *descriptors, size_t count,
                             acu_share **share) {
+    ACU_SCOPE();
     acu_descriptors copies;
     ACU_NEED_POINTER(share);
     *share = NULL;
@@ -170,6 +171,7 @@ acu_share *acu_share_retain(acu_share *share) {
 }
 
 acu_result acu_share_release(acu_share *share) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, share, &acu_share_class);
 }
@@ -185,6 +187,7 @@ size_t acu_share_describe(const acu_share *share, char *text, size_t size) {
 /* ---- what a share is ---- */
 
 acu_result acu_share_get_token(acu_share *share, acu_share_token *token) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(token);
     memset(token, 0, sizeof *token);
     ACU_NEED(share, acu_share_class);
@@ -193,6 +196,7 @@ acu_result acu_share_get_token(acu_share *share, acu_share_token *token) {
 }
 
 acu_result acu_share_get_descriptors(acu_share *share, int *descriptors, size_t *count) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(count);
     const size_t room = *count;
     *count = 0;
@@ -220,6 +224,7 @@ static const char *reason_of(const acu_share_body *body) {
 }
 
 acu_result acu_share_get_info(acu_share *share, acu_share_info *info) {
+    ACU_SCOPE();
     acu_device device = ACU_DEVICE_CURRENT;
     ACU_NEED_POINTER(info);
     memset(info, 0, sizeof *info);
@@ -253,6 +258,7 @@ static int check_exported(const char *call, const acu_share *share) {
 }
 
 acu_result acu_share_is_used(acu_share *share, bool *used) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(used);
     *used = false;
     ACU_NEED(share, acu_share_class);
@@ -262,6 +268,7 @@ acu_result acu_share_is_used(acu_share *share, bool *used) {
 }
 
 acu_result acu_share_wait(acu_share *share) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     ACU_NEED(share, acu_share_class);
     ACU_TRY(check_exported(__func__, share));

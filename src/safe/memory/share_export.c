@@ -163,6 +163,7 @@ static int offer_pool(const char *call, cudaMemPool_t raw, int unshared, acu_sha
 }
 
 acu_result acu_share_export_pool(acu_pool *pool, acu_share **share) {
+    ACU_SCOPE();
     acu_share *made = NULL;
     ACU_NEED_POINTER(share);
     *share = NULL;
@@ -178,6 +179,7 @@ acu_result acu_share_export_pool(acu_pool *pool, acu_share **share) {
 /* ---- events and physical memory ---- */
 
 acu_result acu_share_export_event(acu_event *event, acu_share **share) {
+    ACU_SCOPE();
     acu_share *made = NULL;
     cudaIpcEventHandle_t handle;
     ACU_NEED_POINTER(share);
@@ -194,6 +196,7 @@ acu_result acu_share_export_event(acu_event *event, acu_share **share) {
 }
 
 acu_result acu_share_export_physical(acu_physical *physical, acu_share **share) {
+    ACU_SCOPE();
     acu_share *made = NULL;
     ACU_NEED_POINTER(share);
     *share = NULL;
@@ -300,6 +303,7 @@ static int begin_buffer(const char *call, acu_buffer *buffer, acu_share **share)
 }
 
 acu_result acu_share_export_buffer(acu_buffer *buffer, acu_share **share) {
+    ACU_SCOPE();
     acu_share *made = NULL;
     ACU_NEED_POINTER(share);
     *share = NULL;

@@ -131,6 +131,7 @@ static int import_pool(const char *call, const acu_share *share, acu_pool_import
 }
 
 acu_result acu_share_import_pool(acu_share *share, acu_pool **pool) {
+    ACU_SCOPE();
     acu_device device = ACU_DEVICE_CURRENT;
     acu_pool_import *import = NULL;
     ACU_NEED_POINTER(pool);
@@ -157,6 +158,7 @@ static int import_physical(const char *call, const acu_share *share, acu_physica
 }
 
 acu_result acu_share_import_event(acu_share *share, acu_event **event) {
+    ACU_SCOPE();
     acu_device device = ACU_DEVICE_CURRENT;
     cudaIpcEventHandle_t handle;
     cudaEvent_t raw = NULL;
@@ -186,6 +188,7 @@ acu_result acu_share_import_event(acu_share *share, acu_event **event) {
 }
 
 acu_result acu_share_import_physical(acu_share *share, acu_physical **physical) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(physical);
     *physical = NULL;
     ACU_TRY(begin(__func__, share, ACU_SHARE_PHYSICAL));
@@ -349,6 +352,7 @@ static int import_memory(const char *call, acu_share *share, acu_stream *stream,
 }
 
 acu_result acu_share_import_buffer(acu_share *share, acu_stream *stream, acu_buffer **buffer) {
+    ACU_SCOPE();
     acu_device device = ACU_DEVICE_CURRENT;
     int code = 0;
     ACU_NEED_POINTER(buffer);

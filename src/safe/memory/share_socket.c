@@ -143,6 +143,7 @@ static size_t prepare(const acu_share *share, int lease, message *sent, int *des
 }
 
 acu_result acu_share_send(acu_share *share, int socket) {
+    ACU_SCOPE();
     message sent = {.has_lease = 0};
     int descriptors[ALL];
     acu_destroy_deferred();
@@ -296,6 +297,7 @@ static int use(const char *call, const arrival *a, acu_share **share) {
 }
 
 acu_result acu_share_receive(int socket, acu_share **share) {
+    ACU_SCOPE();
     arrival a = {.size = 0};
     ACU_NEED_POINTER(share);
     *share = NULL;

@@ -19,6 +19,7 @@ static int create_raw(const void *data, unsigned long long *raw) {
 }
 
 acu_result acu_surface_create(acu_array *array, acu_surface **surface) {
+    ACU_SCOPE();
     acu_image *image = NULL;
     ACU_NEED_POINTER(surface);
     *surface = NULL;
@@ -49,10 +50,12 @@ static int on_raw(const char *call, unsigned long long raw, acu_array *array, bo
 }
 
 acu_result acu_surface_wrap(unsigned long long raw, acu_array *array, acu_surface **surface) {
+    ACU_SCOPE();
     return on_raw(__func__, raw, array, false, surface);
 }
 
 acu_result acu_surface_adopt(unsigned long long raw, acu_array *array, acu_surface **surface) {
+    ACU_SCOPE();
     return on_raw(__func__, raw, array, true, surface);
 }
 
@@ -61,6 +64,7 @@ acu_surface *acu_surface_retain(acu_surface *surface) {
 }
 
 acu_result acu_surface_release(acu_surface *surface) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, surface, &acu_surface_class);
 }

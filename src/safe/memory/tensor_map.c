@@ -107,6 +107,7 @@ static int check_device(const char *call, const acu_buffer *buffer) {
 
 acu_result acu_tensor_map_create(acu_buffer *buffer, const acu_tensor *tensor,
                                  acu_tensor_map **map) {
+    ACU_SCOPE();
     acu_tensor complete;
     unsigned bits = 0;
     ACU_NEED_POINTER(map);
@@ -132,6 +133,7 @@ acu_result acu_tensor_map_create(acu_buffer *buffer, const acu_tensor *tensor,
 }
 
 acu_result acu_tensor_map_wrap(acu_buffer *buffer, const void *raw, acu_tensor_map **map) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(map);
     *map = NULL;
     ACU_NEED(buffer, acu_buffer_class);
@@ -146,6 +148,7 @@ acu_result acu_tensor_map_wrap(acu_buffer *buffer, const void *raw, acu_tensor_m
 }
 
 acu_result acu_tensor_map_set_buffer(acu_tensor_map *map, acu_buffer *buffer) {
+    ACU_SCOPE();
     ACU_NEED(map, acu_tensor_map_class);
     ACU_NEED(buffer, acu_buffer_class);
     const acu_buffer *before = map->image.memory;
@@ -183,6 +186,7 @@ acu_tensor_map *acu_tensor_map_retain(acu_tensor_map *map) {
 }
 
 acu_result acu_tensor_map_release(acu_tensor_map *map) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, map, &acu_tensor_map_class);
 }

@@ -289,6 +289,7 @@ static void hint(const making *m, int code) {
 
 acu_result acu_texture_create(const acu_texture_source *source, const acu_sampler *sampler,
                               acu_texture **texture) {
+    ACU_SCOPE();
     static const acu_sampler plain;
     making m = {.call = __func__};
     acu_image *image = NULL;
@@ -326,11 +327,13 @@ static int on_raw(const char *call, unsigned long long raw, const acu_texture_so
 
 acu_result acu_texture_wrap(unsigned long long raw, const acu_texture_source *source,
                             acu_texture **texture) {
+    ACU_SCOPE();
     return on_raw(__func__, raw, source, false, texture);
 }
 
 acu_result acu_texture_adopt(unsigned long long raw, const acu_texture_source *source,
                              acu_texture **texture) {
+    ACU_SCOPE();
     return on_raw(__func__, raw, source, true, texture);
 }
 
@@ -339,6 +342,7 @@ acu_texture *acu_texture_retain(acu_texture *texture) {
 }
 
 acu_result acu_texture_release(acu_texture *texture) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, texture, &acu_texture_class);
 }

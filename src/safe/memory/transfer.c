@@ -144,6 +144,7 @@ static int capture_write(const char *call, acu_capture *capture, acu_buffer *buf
 
 acu_result acu_buffer_write_async(acu_buffer *buffer, size_t at, acu_dtype dtype, const void *host,
                                   size_t count, acu_stream *on) {
+    ACU_SCOPE();
     ACU_TRY(acu_buffer_check_host_copy(__func__, buffer, at, dtype, host, count));
     ACU_TRY(acu_buffer_choose_stream(__func__, buffer, &on));
     acu_capture *capture = acu_capture_of(on);
@@ -189,6 +190,7 @@ acu_transfer *acu_transfer_retain(acu_transfer *transfer) {
 }
 
 acu_result acu_transfer_release(acu_transfer *transfer) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, transfer, &transfer_class);
 }
@@ -305,6 +307,7 @@ static acu_transfer *new_transfer(const char *call, const acu_buffer *buffer, si
 
 acu_result acu_buffer_read_async(acu_buffer *buffer, size_t at, size_t count,
                                  acu_transfer **transfer, acu_stream *on) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(transfer);
     *transfer = NULL;
     ACU_NEED(buffer, acu_buffer_class);
@@ -373,6 +376,7 @@ static int take_bytes(acu_transfer *t, char *host, size_t at, size_t bytes) {
 }
 
 acu_result acu_transfer_query(acu_transfer *transfer) {
+    ACU_SCOPE();
     ACU_NEED(transfer, transfer_class);
     if (__atomic_load_n(&transfer->over, __ATOMIC_ACQUIRE))
         return 0;
@@ -386,11 +390,13 @@ acu_result acu_transfer_query(acu_transfer *transfer) {
 }
 
 acu_result acu_transfer_synchronize(acu_transfer *transfer) {
+    ACU_SCOPE();
     ACU_NEED(transfer, transfer_class);
     return OUTCOME(transfer, wait_for(transfer));
 }
 
 acu_result acu_transfer_get_host(acu_transfer *transfer, const void **host) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(host);
     *host = NULL;
     ACU_NEED(transfer, transfer_class);
@@ -401,6 +407,7 @@ acu_result acu_transfer_get_host(acu_transfer *transfer, const void **host) {
 
 acu_result acu_transfer_read_typed(acu_transfer *transfer, size_t at, acu_dtype dtype, void *host,
                                    size_t count) {
+    ACU_SCOPE();
     ACU_NEED(transfer, transfer_class);
     ACU_REQUIRE(host || count == 0, ACU_ERROR_ARGUMENT, "'host' is NULL");
     if (dtype != ACU_ANY && acu_dtype_size(dtype) == 0)

@@ -171,6 +171,7 @@ static int run(const char *call, acu_stream *stream, const acu_value_operation *
 
 acu_result acu_stream_wait_value(acu_stream *stream, acu_buffer *buffer, size_t at, uint64_t value,
                                  acu_value_condition until) {
+    ACU_SCOPE();
     ACU_NEED(buffer, acu_buffer_class);
     return run(
         __func__, stream,
@@ -181,6 +182,7 @@ acu_result acu_stream_wait_value(acu_stream *stream, acu_buffer *buffer, size_t 
 
 acu_result acu_stream_write_value(acu_stream *stream, acu_buffer *buffer, size_t at,
                                   uint64_t value) {
+    ACU_SCOPE();
     ACU_NEED(buffer, acu_buffer_class);
     return run(__func__, stream,
                &(acu_value_operation){
@@ -190,5 +192,6 @@ acu_result acu_stream_write_value(acu_stream *stream, acu_buffer *buffer, size_t
 
 acu_result acu_stream_run_values(acu_stream *stream, const acu_value_operation *operations,
                                  size_t count) {
+    ACU_SCOPE();
     return run(__func__, stream, operations, count);
 }

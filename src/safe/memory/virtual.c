@@ -263,6 +263,7 @@ static int reserve(int device, size_t bytes, size_t step, const acu_virtual_opti
 
 acu_result acu_virtual_reserve(acu_device device, size_t bytes, const acu_virtual_options *options,
                                acu_virtual **addresses) {
+    ACU_SCOPE();
     static const acu_virtual_options any;
     const acu_virtual_options *o = options ? options : &any;
     ACU_NEED_POINTER(addresses);
@@ -326,10 +327,12 @@ static int on_raw(const char *call, acu_device device, void *raw, size_t bytes, 
 }
 
 acu_result acu_virtual_wrap(acu_device device, void *raw, size_t bytes, acu_virtual **addresses) {
+    ACU_SCOPE();
     return on_raw(__func__, device, raw, bytes, false, addresses);
 }
 
 acu_result acu_virtual_adopt(acu_device device, void *raw, size_t bytes, acu_virtual **addresses) {
+    ACU_SCOPE();
     return on_raw(__func__, device, raw, bytes, true, addresses);
 }
 
@@ -342,6 +345,7 @@ acu_virtual *acu_virtual_retain(acu_virtual *addresses) {
 }
 
 acu_result acu_virtual_release(acu_virtual *addresses) {
+    ACU_SCOPE();
     acu_destroy_deferred();
     return acu_object_release(__func__, addresses, &acu_virtual_class);
 }
@@ -410,6 +414,7 @@ int acu_virtual_add(const char *call, acu_virtual *addresses, const acu_mapping 
 }
 
 acu_result acu_virtual_map(acu_virtual *addresses, size_t at, acu_physical *physical) {
+    ACU_SCOPE();
     ACU_NEED(addresses, acu_virtual_class);
     ACU_NEED(physical, acu_physical_class);
     ACU_REQUIRE_OF(physical, !physical->tiles, ACU_ERROR_STATE,
@@ -440,6 +445,7 @@ static const char *why_not_unmapped(const acu_virtual *v, size_t at, size_t byte
 }
 
 acu_result acu_virtual_unmap(acu_virtual *addresses, size_t at, size_t bytes) {
+    ACU_SCOPE();
     ACU_NEED(addresses, acu_virtual_class);
     acu_virtual *v = addresses;
     int why_code = 0, code = 0;
@@ -471,6 +477,7 @@ static int party_of(const char *call, acu_device device, size_t *who) {
 }
 
 acu_result acu_virtual_set_access(acu_virtual *addresses, acu_device device, acu_access access) {
+    ACU_SCOPE();
     size_t who;
     ACU_NEED(addresses, acu_virtual_class);
     ACU_TRY(party_of(__func__, device, &who));
@@ -485,6 +492,7 @@ acu_result acu_virtual_set_access(acu_virtual *addresses, acu_device device, acu
 }
 
 acu_result acu_virtual_get_access(acu_virtual *addresses, acu_device device, acu_access *access) {
+    ACU_SCOPE();
     size_t who;
     ACU_NEED_POINTER(access);
     *access = ACU_ACCESS_NONE;
@@ -497,6 +505,7 @@ acu_result acu_virtual_get_access(acu_virtual *addresses, acu_device device, acu
 }
 
 acu_result acu_virtual_get_mappings(acu_virtual *addresses, acu_mapping *mappings, size_t *count) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(count);
     const size_t room = *count;
     *count = 0;

@@ -22,6 +22,7 @@ static int check_access(const char *call, acu_virtual *v, acu_multicast *m) {
 
 acu_result acu_virtual_map_multicast(acu_virtual *addresses, size_t at, acu_multicast *multicast,
                                      size_t multicast_at, size_t bytes) {
+    ACU_SCOPE();
     ACU_NEED(addresses, acu_virtual_class);
     ACU_NEED(multicast, acu_multicast_class);
     acu_multicast *m = multicast;

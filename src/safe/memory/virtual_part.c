@@ -61,6 +61,7 @@ static int check_access(const char *call, acu_virtual *v, const acu_stream *stre
 
 acu_result acu_virtual_create_buffer(acu_virtual *addresses, size_t at, acu_stream *stream,
                                      acu_dtype dtype, size_t count, acu_buffer **buffer) {
+    ACU_SCOPE();
     acu_part *part = NULL;
     size_t bytes = 0;
     ACU_NEED_POINTER(buffer);
