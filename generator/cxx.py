@@ -719,7 +719,7 @@ class _Form:
         """Options, and the stream to use, may be left out where nothing follows that may not."""
         for at in range(len(parameters) - 1, -1, -1):
             one = parameters[at]
-            if not (one.name == "on" or re.fullmatch(r"given<acu_\w+_options>", one.type)):
+            if not ((one.name, one.type) == ("on", "stream_ref") or re.fullmatch(r"given<acu_\w+_options>", one.type)):
                 break
             parameters[at] = replace(one, default="nullptr")
         return parameters

@@ -114,7 +114,7 @@ if [ "${1:-all}" = cmake ]; then
     has_cmake || install_lock requirements-cmake.lock
     exit
 fi
-[ "${1:-all}" = c ] || install_lock requirements.lock
+[ "${1:-all}" = c ] || { install_lock requirements.lock && install_lock requirements-packages.lock; }
 { has_cmake && command -v ninja >/dev/null; } || install_lock requirements-cmake.lock
 has_cmocka || { apt_install libcmocka-dev && has_cmocka; } ||
     fail "the C tests need cmocka, and it cannot be installed from here;" \
