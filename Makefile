@@ -26,7 +26,7 @@ GENERATOR = python -m generator
 C_FILES   = $(shell find $(wildcard bench examples include src tests tools) -name '*.[ch]' -o -name '*.[ch]pp')
 
 .DEFAULT_GOAL := all
-.PHONY: all bench c-tools check-generated clean client-programs clients cmake demo docs environment fmt generate help install lint lint-c lint-python lock new-toolkit \
+.PHONY: all amalgamation bench c-tools check-generated clean client-programs clients cmake deb demo dist docs environment fmt generate help install lint lint-c lint-python lock new-toolkit \
 	quick structure test test-build test-busy test-gpu toolkits
 
 all: cmake ## build the library
@@ -49,6 +49,20 @@ install: cmake ## install it: PREFIX=/usr/local, DESTDIR=
 	@$(CONFIGURE) -B $(BUILD)/release -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX))
 	@$(COMPILE) $(BUILD)/release
 	@cmake --install $(BUILD)/release
+
+amalgamation: ## make one source file and one header of it
+	@python3 tools/amalgamate.py $(BUILD)/amalgamation
+
+deb: cmake ## make a package for Debian and Ubuntu
+	@$(CONFIGURE) -B $(BUILD)/deb -DCMAKE_INSTALL_PREFIX=/usr
+	@$(COMPILE) $(BUILD)/deb
+	@cd $(BUILD)/deb && cpack
+
+# Of what is committed; the same bytes each time, because a commit has one time.
+dist: ## make an archive of the sources
+	@mkdir -p $(BUILD)
+	@name=anycuda-$$(cat VERSION) && git archive --prefix=$$name/ HEAD | gzip -9n >$(BUILD)/$$name.tar.gz && \
+		sha256sum $(BUILD)/$$name.tar.gz
 
 quick: c-tools ## build, run the C tests that need no toolkit: TESTS=regex
 	@$(CONFIGURE) -B $(BUILD)/quick -DANYCUDA_TESTS=ON -DANYCUDA_DEV=ON -DCMAKE_BUILD_TYPE=Debug >/dev/null
@@ -122,7 +136,7 @@ environment: ## set up .venv, CMake, Ninja, cmocka, doxygen
 	@tools/bootstrap.sh
 
 lock: environment ## pin the newest Python packages (needs uv)
-	@for name in requirements requirements-cmake; do \
+	@for name in requirements requirements-cmake requirements-packages; do \
 		uv pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes \
 			--custom-compile-command 'make lock' $$name.in -o $$name.lock || exit; done
 

@@ -83,6 +83,12 @@ static void *raw_args[] = {&raw_memory, &raw_memory, &count};
 static acu_grid grid;
 
 LOOP(raw_launch, OK(cudaLaunchKernel(acu_kernel_raw(kernel), one, one, raw_args, 0, raw_stream));)
+/* The driver's call beneath, with the same kernel, and with the function of it. */
+static CUfunction function;
+LOOP(kernel_launch, OK(cuLaunchKernel((CUfunction)acu_kernel_raw(kernel), 1, 1, 1, 1, 1, 1, 0,
+                                      (CUstream)raw_stream, raw_args, NULL));)
+LOOP(function_launch,
+     OK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, (CUstream)raw_stream, raw_args, NULL));)
 LOOP(driver_launch, OK(cuLaunchKernel(acu_kernel_raw_driver(kernel), 1, 1, 1, 1, 1, 1, 0,
                                       (CUstream)raw_stream, raw_args, NULL));)
 LOOP(safe_launch, OK(acu_launch(stream, kernel, grid, acu_in(memory), acu_out(memory), count));)
@@ -111,9 +117,15 @@ static void launches(void) {
         return;
     OK(acu_module_load(0, &(acu_module_source){.ptx = ptx}, &module));
     OK(acu_module_get_kernel(module, "nothing", &kernel));
-    if (acu_kernel_raw(kernel))
+    if (acu_kernel_raw(kernel)) {
         compare("acu_launch, against cudaLaunchKernel", raw_launch, safe_launch, QUEUED,
                 synchronize);
+        OK(acu_kernel_get_function(kernel, &function));
+        compare("cuLaunchKernel of the CUkernel, against cudaLaunchKernel", raw_launch,
+                kernel_launch, QUEUED, synchronize);
+        compare("cuLaunchKernel of the CUfunction, against cudaLaunchKernel", raw_launch,
+                function_launch, QUEUED, synchronize);
+    }
     if (acu_kernel_raw_driver(kernel) && cuDriverGetVersion(&count) == CUDA_SUCCESS)
         compare("acu_launch, against cuLaunchKernel", driver_launch, safe_launch, QUEUED,
                 synchronize);

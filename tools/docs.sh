@@ -15,7 +15,7 @@ command -v doxygen >/dev/null || {
 mkdir -p "$folder"
 {
     cat docs/Doxyfile
-    echo "PROJECT_NUMBER = $(sed -n 's/^project(anycuda VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)"
+    echo "PROJECT_NUMBER = $(cat VERSION)"
     echo "OUTPUT_DIRECTORY = $folder"
 } | doxygen - 2>"$warnings"
 if grep -Ev '\(enumvalue\)|\(variable\) of struct' "$warnings" >&2; then

@@ -2,7 +2,7 @@
 /* What each error of the runtime is about, and what it means. */
 #include "core/codes.h"
 
-const acu_code acu_codes[] = {
+const acu_code_row acu_codes[] = {
     /* cudaErrorInvalidValue */
     {1, ACU_ERROR_KIND_ARGUMENT, "invalid argument", ""},
     /* cudaErrorMemoryAllocation */

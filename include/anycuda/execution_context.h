@@ -131,14 +131,15 @@ size_t acu_execution_context_describe(const acu_execution_context *context, char
 /** Returns the context's device; ACU_DEVICE_CURRENT where the handle is not one. */
 acu_device acu_execution_context_device(const acu_execution_context *context);
 
-/** What CUDA made of a part. */
+/** What CUDA made of a part. A driver before CUDA 13.1 may say no more than how many
+ * multiprocessors there are. */
 typedef struct acu_execution_context_info {
     unsigned multiprocessors;
-    unsigned together; /* how many are together; 0: a driver before CUDA 13.1 does not say */
-    unsigned flags;    /* acu_part_flag bits; 0 likewise */
-    unsigned domain;   /* with ACU_PART_IN_DOMAIN */
-    unsigned queues;   /* 0: a driver before CUDA 13.1 does not say */
-    acu_queue_sharing sharing; /* as far as the driver says it */
+    unsigned together;         /* how many are together */
+    unsigned flags;            /* acu_part_flag bits */
+    unsigned domain;           /* with ACU_PART_IN_DOMAIN */
+    unsigned queues;           /* how many streams can submit work at once */
+    acu_queue_sharing sharing; /* with whom it shares them */
 } acu_execution_context_info;
 
 /** Asks what the context has. */

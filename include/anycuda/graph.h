@@ -192,7 +192,7 @@ ACU_CHECKED acu_result acu_graph_add_host(acu_graph *graph, const acu_node *afte
 
 /**
  * Adds a call as acu_graph_add_host() does, for which a launch waits in that way; ACU_HOST_SPIN
- * needs CUDA 13.2.
+ * needs CUDA 13.2. acu_node_set_host() and acu_exec_set_host() keep the way.
  */
 ACU_CHECKED acu_result acu_graph_add_host_with(acu_graph *graph, const acu_node *after,
                                                size_t after_count, acu_closure closure,

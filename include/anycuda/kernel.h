@@ -43,6 +43,12 @@ const void *acu_kernel_raw(const acu_kernel *kernel);
  */
 struct CUfunc_st *acu_kernel_raw_driver(const acu_kernel *kernel);
 
+/**
+ * Asks for the driver's function of any kernel, in the primary context of the kernel's device. It
+ * stays the kernel's, also where acu_kernel_raw() has the kernel itself.
+ */
+ACU_CHECKED acu_result acu_kernel_get_function(acu_kernel *kernel, struct CUfunc_st **function);
+
 /** Adds an owner and returns the kernel; NULL where the handle is not a kernel. */
 acu_kernel *acu_kernel_retain(acu_kernel *kernel);
 

@@ -51,7 +51,7 @@ int acu_inject_errors(const char *rule);
  * A tool that is attached by NVTX (profile.h) and the trace are told of the ranges, in a domain named
  * "anycuda". Off at first.
  */
-void acu_name_calls(int on);
+void acu_name_calls(int named);
 
 #if defined(__cplusplus)
 }

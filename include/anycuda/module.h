@@ -210,6 +210,17 @@ ACU_CHECKED acu_result acu_module_get_kernel_names(acu_module *module, const cha
                                                    size_t *count);
 
 /**
+ * Asks for the address of a unified function: one that the host and the device call by the same
+ * address, on systems whose devices have cudaDevAttrUnifiedFunctionPointers. The address is valid as
+ * long as the module.
+ *
+ * Errors: 500 where the module has no such function, or no device has unified functions; 801 before
+ * CUDA 12.8.
+ */
+ACU_CHECKED acu_result acu_module_get_unified_function(acu_module *module, const char *name,
+                                                       void **function);
+
+/**
  * Makes a buffer on a `__device__`, `__constant__` or `__managed__` variable of the module, which
  * the buffer keeps alive; the caller owns the buffer.
  *

@@ -19,7 +19,7 @@
 
 typedef struct own_code {
     const char *name;
-    acu_code about;
+    acu_code_row about;
 } own_code;
 
 static const own_code own_codes[] = {
@@ -62,7 +62,7 @@ static const own_code *find_own(int code) {
 }
 
 /* Returns what a code is about; NULL if it is newer than this library, or no error at all. */
-static const acu_code *find(int code) {
+static const acu_code_row *find(int code) {
     const own_code *own = find_own(code);
     for (size_t i = 0; !own && i < acu_code_count && acu_codes[i].number <= code; i++)
         if (acu_codes[i].number == code)
@@ -73,7 +73,7 @@ static const acu_code *find(int code) {
 static const char *hint_for(int code) {
     if (code == cudaErrorInsufficientDriver && acu_driver_version(&acu_cudart) == 0)
         return acu_load_driver_hint(); /* CUDA reports "insufficient" also without a driver */
-    const acu_code *known = find(code);
+    const acu_code_row *known = find(code);
     return known ? known->hint : "";
 }
 
@@ -95,7 +95,7 @@ const char *acu_result_name(acu_result result) {
 }
 
 const char *acu_result_string(acu_result result) {
-    const acu_code *known = find(result);
+    const acu_code_row *known = find(result);
     if (result == 0)
         return "no error";
     if (known)
@@ -122,7 +122,7 @@ void acu_clear_error(void) {
 static acu_error_kind kind_of(const acu_failure *failure) {
     if (failure->facts.kind || !failure->code)
         return (acu_error_kind)failure->facts.kind;
-    const acu_code *known = find(failure->runtime_code);
+    const acu_code_row *known = find(failure->runtime_code);
     return known ? (acu_error_kind)known->kind : ACU_ERROR_KIND_OTHER;
 }
 

@@ -3,6 +3,6 @@
 
 #include "core/audience.h"
 
-void acu_name_calls(int on) {
-    acu_audience_of_calls(on != 0);
+void acu_name_calls(int named) {
+    acu_audience_of_calls(named != 0);
 }

@@ -63,6 +63,7 @@ static int fake_cudaHostAlloc(void **memory, size_t bytes) {
 MAKES(cudaLibraryLoadData)
 MAKES(cudaLibraryGetKernel)
 SIMPLE(cudaLaunchKernel)
+SIMPLE(cuLaunchKernel)
 SIMPLE(cudaLibraryUnload)
 
 MAKES(cudaGraphCreate)
@@ -269,6 +270,7 @@ static const struct {
     FAKE(cudaLibraryGetKernel),
     FAKE(cudaLibraryUnload),
     FAKE(cudaLaunchKernel),
+    FAKE(cuLaunchKernel),
     FAKE(cudaDeviceGetAttribute),
     FAKE(cudaMemGetInfo),
     FAKE(cuMemGetAllocationGranularity),

@@ -86,7 +86,7 @@ static void nothing_is_allocated_in_what_is_done_often(void **state) {
     OK(acu_buffer_create(a, ACU_F32, 8, &another));
     assert_int_equal(allocations - before, 1); /* which the next one takes over */
     OK(acu_buffer_release(another));
-    assert_int_equal(calls_of("cudaLaunchKernel"), 2 * 101);
+    assert_int_equal(calls_of("cuLaunchKernel"), 2 * 101);
     OK(acu_kernel_release(kernel));
     OK(acu_module_release(module));
     OK(acu_event_release(event));
@@ -128,7 +128,7 @@ static void nothing_else_is_called(void **state) {
     CALLS_ONLY("cuda", 5, OK(acu_buffer_write(made, &number, 1)));
     CALLS_ONLY("cuda", 5, OK(acu_buffer_read(made, &number, 1)));
     assert_int_equal(calls_of("cudaStreamSynchronize") - waits, 3);
-    CALLS_ONLY("cudaLaunchKernel", 1,
+    CALLS_ONLY("cuLaunchKernel", 1,
                OK(acu_launch(stream, kernel, acu_grid_1d(8, 8), acu_in(made), acu_out(made), 8)));
     OK(acu_kernel_release(kernel));
     OK(acu_module_release(module));

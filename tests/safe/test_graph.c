@@ -271,12 +271,16 @@ static void spinning_host_functions(void **state) {
                                    ACU_HOST_SPIN, &spinning));
         OK(acu_node_get_params(spinning, &params));
         assert_int_equal(params.host.syncMode, ACU_HOST_SPIN);
+        OK(acu_node_set_host(spinning, (acu_closure){count, &called, NULL})); /* keeps the way */
+        OK(acu_node_get_params(spinning, &params));
+        assert_int_equal(params.host.syncMode, ACU_HOST_SPIN);
         OK(acu_stream_begin_capture(
             stream, &(acu_capture_options){.into = graph, .after = &node, .after_count = 1}));
         OK(acu_stream_call_with(stream, (acu_closure){count, &called, destroy}, ACU_HOST_SPIN));
         OK(acu_stream_end_capture(stream, &graph));
         OK(acu_graph_release(graph));
         OK(acu_graph_instantiate(graph, NULL, &exec));
+        OK(acu_exec_set_host(exec, spinning, (acu_closure){count, &called, NULL}));
         OK(acu_exec_launch(exec, stream));
         OK(acu_stream_synchronize(stream));
         assert_int_equal(called, 3);

@@ -111,6 +111,36 @@ static acu_kernel *wrap(const acu_kernel *kernel) {
     return other;
 }
 
+static void functions_of_the_driver(void **state) {
+    (void)state;
+    enum { N = 64 };
+    struct CUfunc_st *function = NULL;
+    acu_stream *stream = stream_on(0);
+    acu_kernel *scale = kernel_on(0, "scale"), *same = NULL;
+    acu_buffer *x = numbers_on(stream, N);
+    float back[N];
+    OK(acu_kernel_get_function(scale, &function));
+    assert_non_null(function);
+    OK(acu_kernel_wrap_driver(0, function, &same));
+    OK(acu_launch(stream, same, acu_grid_1d(N, 32), x, 2.0f, N));
+    OK(acu_buffer_read(x, back, N));
+    assert_true(back[7] == 14);
+    if (acu_kernel_raw(scale)) {
+        assert_int_equal(acu_inject_errors("cuKernelGetFunction@1:2"), 0);
+        FAILS(acu_kernel_get_function(scale, &function), ACU_OUT_OF_MEMORY, "cuKernelGetFunction");
+        assert_null(function);
+        acu_inject_errors(NULL);
+    }
+    OK(acu_kernel_release(same));
+    same = wrap(scale);
+    OK(acu_kernel_get_function(same, &function));
+    assert_non_null(function);
+    OK(acu_kernel_release(same));
+    OK(acu_kernel_release(scale));
+    OK(acu_buffer_release(x));
+    OK(acu_stream_release(stream));
+}
+
 static void kernels_of_someone_else(void **state) {
     (void)state;
     enum { N = 64 };
@@ -239,6 +269,7 @@ int main(void) {
         KERNEL_TEST(info),
         KERNEL_TEST(attributes),
         KERNEL_TEST(parameters),
+        KERNEL_TEST(functions_of_the_driver),
         KERNEL_TEST(kernels_of_someone_else),
         KERNEL_TEST(kernels_of_libraries),
         KERNEL_TEST(what_fits),

@@ -584,6 +584,8 @@ static void failures_name_what_they_are_about(void **state) {
 static void modules(void **state) {
     (void)state;
     size_t count;
+    void *unified = NULL;
+    struct CUfunc_st *function = NULL;
     acu_module *made = NULL;
     acu_kernel *kernel = NULL;
     acu_buffer *buffer = NULL;
@@ -614,6 +616,11 @@ static void modules(void **state) {
     assert_null(made);
     HANDLE(acu_module_get_kernel(bad, "nothing", &kernel));
     HANDLE(acu_module_get_kernel_names(bad, NULL, &count));
+    HANDLE(acu_module_get_unified_function(bad, "nothing", &unified));
+    NOT_NULL(acu_module_get_unified_function(good.module, NULL, &unified));
+    NOT_NULL(acu_module_get_unified_function(good.module, "nothing", NULL));
+    HANDLE(acu_kernel_get_function(bad, &function));
+    NOT_NULL(acu_kernel_get_function(good.kernel, NULL));
     HANDLE(acu_module_get_global(bad, "table", good.stream, ACU_U8, &buffer));
     HANDLE(acu_module_get_global(good.module, "table", bad, ACU_U8, &buffer));
     NOT_NULL(acu_module_get_kernel(good.module, NULL, &kernel));

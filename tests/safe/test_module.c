@@ -198,6 +198,25 @@ static void names_of_kernels(void **state) {
 }
 
 /* For a wrapped module there is no PTX, so CUDA is asked. */
+static void unified_functions(void **state) {
+    (void)state;
+    acu_module *module = module_on(0);
+    void *function = &function;
+    if (kernel_version() < 12080 || acu_module_raw_driver(module)) {
+        FAILS(acu_module_get_unified_function(module, "none", &function), 801, "needs CUDA 12.8");
+    } else {
+        FAILS(acu_module_get_unified_function(module, "none", &function), 500,
+              "the module has no unified function \"none\"");
+        FAILS(acu_module_get_unified_function(module, "scale", &function), 500, "\"scale\"");
+        assert_int_equal(acu_inject_errors("cudaLibraryGetUnifiedFunction@1:2"), 0);
+        FAILS(acu_module_get_unified_function(module, "none", &function), ACU_OUT_OF_MEMORY,
+              "cudaLibraryGetUnifiedFunction");
+        acu_inject_errors(NULL);
+    }
+    assert_null(function);
+    OK(acu_module_release(module));
+}
+
 static void names_without_ptx(void **state) {
     (void)state;
     size_t count = 7;
@@ -466,27 +485,17 @@ static void unloading_waits_for_captures(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        KERNEL_TEST(text_image_and_file),
-        KERNEL_TEST(when_code_is_loaded),
-        KERNEL_TEST(what_is_no_source),
-        KERNEL_TEST(images_that_are_cut_off),
-        KERNEL_TEST(text_that_is_no_ptx),
-        KERNEL_TEST(what_the_compiler_says_is_told),
-        KERNEL_TEST(options_of_the_compiler),
-        KERNEL_TEST(names_of_kernels),
-        KERNEL_TEST(names_without_ptx),
-        KERNEL_TEST(a_kernel_that_is_not_there),
-        KERNEL_TEST(variables_are_buffers),
-        KERNEL_TEST(managed_variables_too),
-        KERNEL_TEST(variables_that_cannot_be),
-        KERNEL_TEST(variables_of_other_devices),
-        KERNEL_TEST(one_raw_handle_each),
-        KERNEL_TEST(libraries_of_someone_else),
-        KERNEL_TEST(libraries_before_there_were_any),
-        KERNEL_TEST(modules_of_the_driver),
-        KERNEL_TEST(kernels_keep_modules),
-        KERNEL_TEST(unloading_waits_for_kernels),
-        KERNEL_TEST(unloading_waits_for_captures),
+        KERNEL_TEST(text_image_and_file),         KERNEL_TEST(when_code_is_loaded),
+        KERNEL_TEST(what_is_no_source),           KERNEL_TEST(images_that_are_cut_off),
+        KERNEL_TEST(text_that_is_no_ptx),         KERNEL_TEST(what_the_compiler_says_is_told),
+        KERNEL_TEST(options_of_the_compiler),     KERNEL_TEST(names_of_kernels),
+        KERNEL_TEST(unified_functions),           KERNEL_TEST(names_without_ptx),
+        KERNEL_TEST(a_kernel_that_is_not_there),  KERNEL_TEST(variables_are_buffers),
+        KERNEL_TEST(managed_variables_too),       KERNEL_TEST(variables_that_cannot_be),
+        KERNEL_TEST(variables_of_other_devices),  KERNEL_TEST(one_raw_handle_each),
+        KERNEL_TEST(libraries_of_someone_else),   KERNEL_TEST(libraries_before_there_were_any),
+        KERNEL_TEST(modules_of_the_driver),       KERNEL_TEST(kernels_keep_modules),
+        KERNEL_TEST(unloading_waits_for_kernels), KERNEL_TEST(unloading_waits_for_captures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  * A libnvidia-ml.so.1 for the devices of the simulator, so that acu-info can be tested without a
  * GPU. Devices 0 to 3 have two links each: with SWITCHED both lead to a switch, otherwise one
  * connects 0 with 1 and 2 with 3, and the other one is down. Device 4 and later ones are not known.
+ * With BROKEN there is no driver for it.
  */
 #include <anycuda/nvml_types.h>
 
@@ -27,6 +28,9 @@ EXPORT(nvmlSystemGetCudaDriverVersion, int *version) {
 }
 
 EXPORT(nvmlInit, void) {
+#if defined(BROKEN)
+    return NVML_ERROR_DRIVER_NOT_LOADED;
+#endif
     for (unsigned i = 0; i < DEVICES; i++)
         devices[i].bus = FIRST_BUS + i;
     return NVML_SUCCESS;

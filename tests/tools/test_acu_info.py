@@ -144,6 +144,7 @@ def fake_nvml(prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, source, defines in (
         ("pairs", str(ROOT / "tests/tools/fake_nvml.c"), []),
         ("switch", str(ROOT / "tests/tools/fake_nvml.c"), ["-DSWITCHED"]),
+        ("broken", str(ROOT / "tests/tools/fake_nvml.c"), ["-DBROKEN"]),
         ("stub", "/dev/null", list[str]()),
     ):
         (folder / name).mkdir()
@@ -190,6 +191,16 @@ def test_nvml_that_is_missing(info: AcuInfo, fake_nvml: Path) -> None:
     ):
         found = info.json("--sim", status=SIMULATOR, ANYCUDA_NVML=path)["libraries"]["nvml"]
         assert found["version"] is None and why in found["error"]
+
+
+def test_nvml_that_does_not_work(info: AcuInfo, fake_nvml: Path) -> None:
+    library = str(fake_nvml / "broken/libnvidia-ml.so.1")
+    report = info.json("--sim", status=SIMULATOR, ANYCUDA_NVML=library)
+    assert report["libraries"]["nvml"]["path"] == library
+    assert "NVML_ERROR_DRIVER_NOT_LOADED" in report["libraries"]["nvml"]["error"]
+    assert [one["monitor"] for one in report["devices"]] == [None]
+    said = " ".join(info("--sim", status=SIMULATOR, ANYCUDA_NVML=library).split())
+    assert f"{library}: nvmlInit_v2 failed with NVML_ERROR_DRIVER_NOT_LOADED" in said
 
 
 def test_nvml_by_the_library_path(info: AcuInfo, fake_nvml: Path) -> None:

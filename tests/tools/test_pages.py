@@ -23,7 +23,8 @@ FILE = re.compile(rf"(?<![\w/~$.>=-])((?:{NAME}/)*{NAME}\.(?:{SUFFIXES})|(?:{NAM
 IDENTIFIER = re.compile(r"(?<![\w-])(?:acu|ACU|ANYCUDA|SIM)_\w+(?:_?…)?(?![\w…])")
 # What a reader is to replace by a name, what a reader makes, and what is not the tree's.
 PLACEHOLDERS = re.compile(
-    r"(?:.*/)?(?:(?:test_)?noun|FOLDER|file|program|LIBRARY|COMPAT)(?![a-z]).*|.*_part[.]c|(?:build|…)/.*|.*<.*"
+    r"(?:.*/)?(?:(?:test_)?noun|FOLDER|file|program|LIBRARY|COMPAT)(?![a-z]).*|.*_part[.]c|anycuda(?:_\w+)?[.]c"
+    r"|(?:build|…)/.*|.*<.*"
 )
 # "`f()` of `file`", "`f()` in `file`", "`f` (`file`)", and more than one file with commas between.
 PAIR = re.compile(r"`([a-zA-Z_]\w*)(\(\))?`\s+(?:of\s+|in\s+|\()((?:`[\w./-]+\.\w+`(?:,\s+(?=`))?)+)")

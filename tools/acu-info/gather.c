@@ -13,24 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const report_variables[] = {"ANYCUDA_CUDART",
-                                        "ANYCUDA_CUDA",
-                                        "ANYCUDA_NVRTC",
-                                        "ANYCUDA_WEBGPU",
-                                        "ANYCUDA_NVML",
-                                        "ANYCUDA_NVJITLINK",
-                                        "ANYCUDA_SIM",
-                                        "ANYCUDA_TRACE",
-                                        "ANYCUDA_FAIL",
-                                        "VIRTUAL_ENV",
-                                        "CONDA_PREFIX",
-                                        "CUDA_PATH",
-                                        "CUDA_HOME",
-                                        "LD_PRELOAD",
-                                        "LD_LIBRARY_PATH",
-                                        "CUDA_VISIBLE_DEVICES",
-                                        "CUDA_MODULE_LOADING",
-                                        NULL};
+const char *const report_variables[] = {"ANYCUDA_CUDART",      "ANYCUDA_CUDA",
+                                        "ANYCUDA_NVRTC",       "ANYCUDA_WEBGPU",
+                                        "ANYCUDA_NVML",        "ANYCUDA_NVJITLINK",
+                                        "ANYCUDA_SIM",         "ANYCUDA_TRACE",
+                                        "ANYCUDA_FAIL",        "VIRTUAL_ENV",
+                                        "CONDA_PREFIX",        "CUDA_PATH",
+                                        "CUDA_HOME",           "LD_PRELOAD",
+                                        "LD_LIBRARY_PATH",     "CUDA_VISIBLE_DEVICES",
+                                        "CUDA_MODULE_LOADING", NULL};
 
 const char *verdict_name(verdict v) {
     static const char *const names[] = {"gpu",       "error",     "usage",    "no-library",
@@ -51,8 +42,7 @@ static char *copy(const char *text) {
     return memcpy(need(malloc(size)), text, size);
 }
 
-/* Keeps a result with what the library says of it. */
-static answer keep(acu_result code) {
+answer report_keep(acu_result code) {
     return (answer){code, copy(code ? acu_last_error_message() : "")};
 }
 
@@ -64,7 +54,7 @@ __attribute__((used)) static nvJitLinkResult (*const has_linker)(unsigned *,
                                                                  unsigned *) = nvJitLinkVersion;
 
 static void load(library_report *l, const char *path) {
-    l->load = keep(acu_load(&(acu_load_options){.library = l->id, .path = path}));
+    l->load = report_keep(acu_load(&(acu_load_options){.library = l->id, .path = path}));
     l->loaded = acu_loaded(l->id);
     l->search = copy(acu_load_trace(l->id));
 }
@@ -105,14 +95,14 @@ static void load_all(report *r, const char *path) {
 
 static void ask_features(answer answers[ACU_FEATURE_COUNT], int device) {
     for (int i = 0; i < ACU_FEATURE_COUNT; i++)
-        answers[i] = keep(acu_supports((acu_feature)i, device));
+        answers[i] = report_keep(acu_supports((acu_feature)i, device));
 }
 
 static void ask_device(device_report *d, int ordinal) {
     acu_result result = acu_device_get_info(ordinal, &d->info);
     if (!result)
         result = acu_device_get_uuid(ordinal, d->uuid);
-    d->asked = keep(result);
+    d->asked = report_keep(result);
     ask_features(d->features, ordinal);
 }
 
@@ -161,7 +151,7 @@ static void ask_pairs(report *r) {
 
 static void ask_devices(report *r) {
     acu_result result = acu_device_get_count(&r->device_count);
-    r->reason = keep(result);
+    r->reason = report_keep(result);
     r->hint = copy(result ? acu_last_error_details().hint : "");
     r->verdict = judge_count(result, r->device_count);
     if (r->device_count <= 0)

@@ -145,8 +145,14 @@ static void ask_pair(const report *r, int from, int to) {
 }
 
 void monitor_gather(report *r) {
-    if (!r->libraries[MONITOR].loaded || nvmlInit() != NVML_SUCCESS)
+    library_report *l = &r->libraries[MONITOR];
+    if (!l->loaded)
         return;
+    if (nvmlInit() != NVML_SUCCESS) {
+        free(l->load.message);
+        l->load = report_keep(acu_last_error());
+        return;
+    }
     for (int i = 0; i < r->device_count; i++)
         ask_device(&r->devices[i]);
     for (int from = 0; from < r->device_count; from++)

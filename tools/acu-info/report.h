@@ -92,6 +92,8 @@ typedef struct report {
 /* `library`: a path or "sim"; NULL: what any program would load. `all` is false where the verdict
  * is enough. */
 void report_gather(report *r, const char *library, bool all);
+/* Keeps a result with what the library says of it. */
+answer report_keep(acu_result code);
 /* Asks NVML about the devices that CUDA has. */
 void monitor_gather(report *r);
 /* Returns the pair of two devices. */

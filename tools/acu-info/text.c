@@ -134,7 +134,8 @@ static void print_library(const report *r, int which) {
         line(l->title, "supports CUDA %d.%d%s%s", MAJOR(r->driver), MINOR(r->driver),
              l->loaded ? "  " : "", l->loaded ? l->loaded->path : "");
     else if (l->loaded)
-        line(l->title, "%s  %s", version, l->loaded->path);
+        line(l->title, "%s  %s%s%s", version, l->loaded->path, *l->load.message ? ": " : "",
+             l->load.message);
     else if (which == MONITOR)
         line(l->title, *l->load.message ? "not found: no clocks, temperatures, processes or links"
                                         : "not asked about simulated devices");

@@ -1261,6 +1261,10 @@ class module_ref : public handle<acu_module> {
     /** Lists the names of the module's kernels, which live as long as the module. */
     result<size_t> get_kernel_names(span<const char *> names) const;
 
+    /** Asks for the address of a unified function: one that the host and the device call by the
+     * same address, on systems whose devices have cudaDevAttrUnifiedFunctionPointers. */
+    result<void *> get_unified_function(const char *name) const;
+
     /** Makes a buffer on a `__device__`, `__constant__` or `__managed__` variable of the module,
      * which the buffer keeps alive; the caller owns the buffer. */
     result<acu::buffer> get_global(const char *name, stream_ref stream, acu_dtype dtype) const;
@@ -1318,6 +1322,10 @@ class kernel_ref : public handle<acu_kernel> {
 
     /** Returns the CUfunction, which stays the handle's. */
     CUfunc_st *raw_driver() const;
+
+    /** Asks for the driver's function of any kernel, in the primary context of the kernel's
+     * device. */
+    result<CUfunc_st *> get_function() const;
 
     /** Adds an owner and returns the kernel. */
     acu::kernel retain() const;
@@ -2552,6 +2560,10 @@ int trace_to(const char *target);
 
 /** Makes calls fail without reaching CUDA, as ANYCUDA_FAIL does. */
 int inject_errors(const char *rule);
+
+/** Makes each call of the safe layer that may fail a range, or no longer, as ANYCUDA_NAME_CALLS=1
+ * does. */
+void name_calls(int named);
 
 /** Loads a library, or records why it cannot be loaded. */
 int load(given<acu_load_options> options = nullptr);

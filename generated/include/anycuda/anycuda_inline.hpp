@@ -1643,6 +1643,12 @@ inline result<size_t> module_ref::get_kernel_names(span<const char *> names) con
     return {code_, count};
 }
 
+inline result<void *> module_ref::get_unified_function(const char *name) const {
+    void *function = nullptr;
+    const acu_result code_ = acu_module_get_unified_function(get(), name, &function);
+    return {code_, function};
+}
+
 inline result<acu::buffer> module_ref::get_global(const char *name, stream_ref stream,
                                                   acu_dtype dtype) const {
     acu_buffer *buffer = nullptr;
@@ -1682,6 +1688,12 @@ inline const void *kernel_ref::raw() const {
 
 inline CUfunc_st *kernel_ref::raw_driver() const {
     return acu_kernel_raw_driver(get());
+}
+
+inline result<CUfunc_st *> kernel_ref::get_function() const {
+    CUfunc_st *function = nullptr;
+    const acu_result code_ = acu_kernel_get_function(get(), &function);
+    return {code_, function};
 }
 
 inline acu::kernel kernel_ref::retain() const {
@@ -3244,6 +3256,10 @@ inline int trace_to(const char *target) {
 
 inline int inject_errors(const char *rule) {
     return acu_inject_errors(rule);
+}
+
+inline void name_calls(int named) {
+    acu_name_calls(named);
 }
 
 inline int load(given<acu_load_options> options) {

@@ -168,6 +168,22 @@ int acu_node_change_fill(acu_node_change *c, const acu_fill *fill) {
 
 /* ---- host functions, child graphs, events ---- */
 
+/* A launch goes on waiting for the function in the node's own way. */
+static int set_host(const acu_node_change *c, acu_kept_closure *kept) {
+    const struct cudaHostNodeParams params = {acu_closure_run, kept};
+    struct cudaGraphNodeParams now = {.type = cudaGraphNodeTypeEmpty};
+    if (acu_call_exists(&acu_function_cudaLaunchHostFunc_v2)) {
+        const int code = acu_node_read_params(c->raw, &now);
+        if (code)
+            return code;
+    }
+    if (now.type != cudaGraphNodeTypeHost || now.host.syncMode == cudaHostTaskBlocking)
+        return SET(c, HostNodeSetParams, &params);
+    now.host.fn = acu_closure_run;
+    now.host.userData = kept;
+    return SET(c, NodeSetParams, &now);
+}
+
 /* The caller destroys the closure where this fails. */
 static int set_kept_host(acu_node_change *c, const acu_closure *closure) {
     if (!closure->call)
@@ -176,10 +192,9 @@ static int set_kept_host(acu_node_change *c, const acu_closure *closure) {
     if (!kept)
         return ACU_ERROR_HOST_MEMORY;
     acu_object_use keep = {&kept->object, false};
-    struct cudaHostNodeParams params = {acu_closure_run, kept};
     int code = begin(c, -1, &keep, 1);
     if (!code)
-        code = end(c, SET(c, HostNodeSetParams, &params));
+        code = end(c, set_host(c, kept));
     if (code)
         kept->closure.destroy = NULL;
     (void)acu_object_release(NULL, kept, kept->object.was);

@@ -7,8 +7,8 @@
  * not yet for a public function. `enter` makes current what the others need: each call but
  * `launch`, `open` and `close` is made between `enter` and `leave`.
  */
-#ifndef ACU_BACKEND_H
-#define ACU_BACKEND_H
+#ifndef ACU_SRC_CODE_API_H
+#define ACU_SRC_CODE_API_H
 
 #include <anycuda/cuda_types.h>
 #include <anycuda/cudart.h>
@@ -49,11 +49,16 @@ typedef struct acu_code_api {
     int (*unload)(void *module);
     int (*kernel)(const void **function, void *module, const char *name);
     int (*global)(void **at, size_t *bytes, void *module, const char *name);
+    /* Finds the address of a unified function. */
+    int (*unified)(void **at, void *module, const char *name);
     int (*count)(unsigned *count, void *module);
     int (*list)(const void **functions, unsigned count, void *module);
     int (*name)(const char **name, const void *function);
 
     int (*attributes)(struct cudaFuncAttributes *attributes, const void *function);
+    /* Finds the driver's function of a kernel of a module, or of one that was wrapped, in the
+     * current device's context. */
+    int (*driver_function)(struct CUfunc_st **found, const void *function, bool of_module);
     int (*set)(const void *function, enum cudaFuncAttribute attribute, int value);
     /* *size is 0 beyond the last parameter; ACU_NOT_SUPPORTED where CUDA cannot report parameters.
      */

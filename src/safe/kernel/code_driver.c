@@ -108,6 +108,15 @@ static int global(void **at, size_t *bytes, void *module, const char *name) {
     return code;
 }
 
+/* Only libraries have unified functions. */
+static int unified(void **at, void *module, const char *name) {
+    (void)module;
+    *at = NULL;
+    return acu_record(
+        ACU_NOT_SUPPORTED,
+        "the unified function \"%s\" needs CUDA 12.8, which loads modules as libraries", name);
+}
+
 static int count(unsigned *kernels, void *module) {
     return acu_translate_driver(cuModuleGetFunctionCount(kernels, module));
 }
@@ -179,6 +188,12 @@ static int attributes(struct cudaFuncAttributes *all, const void *raw) {
     all->constSizeBytes = (size_t)constant;
     all->localSizeBytes = (size_t)local;
     return code;
+}
+
+static int driver_function(struct CUfunc_st **found, const void *function, bool of_module) {
+    (void)of_module;
+    *found = function_of(function);
+    return 0;
 }
 
 /* The driver has one attribute that the runtime lacks, so the later ones have other numbers. */
@@ -400,10 +415,12 @@ const acu_code_api acu_code_by_driver = {
     .unload = unload,
     .kernel = kernel,
     .global = global,
+    .unified = unified,
     .count = count,
     .list = list,
     .name = name,
     .attributes = attributes,
+    .driver_function = driver_function,
     .set = set,
     .parameter = parameter,
     .occupancy = occupancy,

@@ -83,6 +83,12 @@ static int global(void **at, size_t *bytes, void *module, const char *name) {
     return managed ? code : 0;
 }
 
+/* The name of a kernel is an invalid value. */
+static int unified(void **at, void *module, const char *name) {
+    const int code = (int)cudaLibraryGetUnifiedFunction(at, module, name);
+    return code == cudaErrorInvalidValue ? (int)cudaErrorSymbolNotFound : code;
+}
+
 static int count(unsigned *kernels, void *module) {
     return (int)cudaLibraryGetKernelCount(kernels, module);
 }
@@ -100,6 +106,20 @@ static int name(const char **text, const void *function) {
 
 static int attributes(struct cudaFuncAttributes *all, const void *function) {
     return (int)cudaFuncGetAttributes(all, function);
+}
+
+/* A cudaKernel_t is a CUkernel; what was wrapped may be a host function instead. */
+static int driver_function(struct CUfunc_st **found, const void *function, bool of_module) {
+    acu_saved_record before;
+    if (!of_module) {
+        acu_record_save(&before);
+        const int code = (int)cudaGetFuncBySymbol(found, function);
+        if (code != cudaErrorInvalidDeviceFunction)
+            return code;
+        acu_record_restore(&before);
+        (void)cudaGetLastError();
+    }
+    return acu_translate_driver(cuKernelGetFunction(found, (CUkernel)function));
 }
 
 static int set(const void *function, enum cudaFuncAttribute attribute, int value) {
@@ -172,8 +192,27 @@ ACU_COLD static int launch_with_attributes(const acu_prepared_launch *p, cudaStr
     return (int)cudaLaunchKernelExC(&config, function, params);
 }
 
+/*
+ * Launches by the driver's call beneath the runtime's, which takes the same kernel and stream, and
+ * the context from the stream. The slot is called without its wrapper, because a failure here is
+ * none yet: the runtime's call is made then, and says what is wrong. Returns false where the launch
+ * has to go that way: nodes that are captured are the runtime's, as those that are added, and
+ * default streams are those of the current device.
+ */
+static inline bool launch_directly(const acu_prepared_launch *p, const acu_stream *stream) {
+    if (!ACU_LIKELY(p->kernel->direct && p->attribute_count == 0 && !stream->is_default &&
+                    !acu_capture_of(stream) && !acu_is_shared(&stream->shared)))
+        return false;
+    return ACU_LIKELY(ACU_LOAD(acu_slot_cuLaunchKernel)(
+                          (CUfunction)p->kernel->raw, p->blocks.x, p->blocks.y, p->blocks.z,
+                          p->threads.x, p->threads.y, p->threads.z, p->shared_bytes, stream->raw,
+                          (void **)p->params, NULL) == CUDA_SUCCESS);
+}
+
 static int launch(const acu_prepared_launch *p, const acu_stream *stream) {
     acu_guard guard;
+    if (ACU_LIKELY(launch_directly(p, stream)))
+        return 0;
     bool by_stream = p->kernel->by_stream && p->attribute_count == 0;
     int code = by_stream ? acu_stream_enter(stream, &guard)
                          : acu_guard_enter(&guard, p->kernel->place.device);
@@ -255,10 +294,12 @@ const acu_code_api acu_code_by_runtime = {
     .unload = unload,
     .kernel = kernel,
     .global = global,
+    .unified = unified,
     .count = count,
     .list = list,
     .name = name,
     .attributes = attributes,
+    .driver_function = driver_function,
     .set = set,
     .parameter = parameter,
     .occupancy = occupancy,

@@ -1,6 +1,7 @@
 /* Kernels: their life, their attributes and parameters, and occupancy. */
 #include "safe/kernel/kernel.h"
 #include "core/call.h"
+#include "cuda_abi.h"
 #include "safe/kernel/launch.h"
 #include "safe/kernel/module.h"
 
@@ -207,6 +208,9 @@ int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel
      * device. */
     kernel->by_stream = source->module && source->api == &acu_code_by_runtime &&
                         acu_loaded(ACU_CUDART)->version >= 13000;
+    /* A cudaKernel_t is a CUkernel. */
+    kernel->direct = source->module && source->api == &acu_code_by_runtime &&
+                     acu_call_exists(&acu_function_cuLaunchKernel);
     kernel->name = name;
     code = ask_limits(&kernel->limits, device);
     if (!code)
@@ -280,6 +284,17 @@ struct CUfunc_st *acu_kernel_raw_driver(const acu_kernel *kernel) {
     return acu_is(kernel, &acu_kernel_class) && kernel->api == &acu_code_by_driver
                ? (struct CUfunc_st *)kernel->raw
                : NULL;
+}
+
+acu_result acu_kernel_get_function(acu_kernel *kernel, struct CUfunc_st **function) {
+    ACU_SCOPE();
+    int code = 0;
+    ACU_NEED_POINTER(function);
+    *function = NULL;
+    ACU_NEED(kernel, acu_kernel_class);
+    WITH_KERNEL(kernel, code,
+                kernel->api->driver_function(function, kernel->raw, kernel->module != NULL));
+    return OUTCOME(kernel, code);
 }
 
 acu_kernel *acu_kernel_retain(acu_kernel *kernel) {

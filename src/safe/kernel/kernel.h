@@ -27,6 +27,7 @@ struct acu_kernel {
     int max_shared;     /* atomic: dynamic bytes that a launch may ask for */
     int cluster_needed; /* atomic: whether a launch must give cluster sizes */
     bool by_stream;     /* CUDA launches it on the stream's device, whichever is current */
+    bool direct;        /* `raw` is a kernel of the driver's, too, which its call launches */
     acu_parameter_check check;
     size_t count; /* parameters */
     acu_parameter *parameters;

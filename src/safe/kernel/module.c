@@ -520,6 +520,26 @@ acu_result acu_module_get_kernel_names(acu_module *module, const char **names, s
     return OUTCOME(module, code);
 }
 
+static int find_unified(const acu_module *module, const char *name, void **function) {
+    acu_code_guard guard;
+    int code = module->api->enter(&module->place, &guard);
+    if (!code)
+        code = module->api->unified(function, module->raw, name_in_code(module, name));
+    module->api->leave(&guard);
+    if (code == cudaErrorSymbolNotFound)
+        acu_record(code, "the module has no unified function \"%s\"", name);
+    return with_log(module, code);
+}
+
+acu_result acu_module_get_unified_function(acu_module *module, const char *name, void **function) {
+    ACU_SCOPE();
+    ACU_NEED_POINTER(function);
+    *function = NULL;
+    ACU_NEED(module, acu_module_class);
+    ACU_NEED_POINTER(name);
+    return OUTCOME(module, find_unified(module, name, function));
+}
+
 static int find_global(const acu_module *module, const char *name, void **at, size_t *bytes) {
     acu_code_guard guard;
     int code = module->api->enter(&module->place, &guard);

@@ -39,7 +39,7 @@ enum {
 
 typedef struct cubin {
     acu_sim_bytes file, sections, section_names, symbols, symbol_names;
-    acu_sim_image *image;
+    acu_sim_code_image *image;
 } cubin;
 
 typedef struct section {
@@ -119,7 +119,7 @@ static bool open_cubin(cubin *c) {
 static void read_architecture(cubin *c) {
     unsigned flags = (unsigned)acu_sim_bytes_number(c->file, 48, 4);
     bool old = c->file.at[EI_OSABI] == OLD_SYSTEM;
-    acu_sim_image *image = c->image;
+    acu_sim_code_image *image = c->image;
     image->binary = (int)(old ? flags & 0xff : flags >> 8 & 0xffff);
     image->variant = flags & (old ? 0x800U : 8U) ? 'a' : '\0';
     image->target = image->binary;
@@ -167,7 +167,7 @@ static bool is_variable(const symbol *s) {
     return s->type == STT_OBJECT && (is_constant(s) || strncmp(s->in.name, ".nv.global", 10) == 0);
 }
 
-static cudaError_t add_variable(acu_sim_image *image, const symbol *s) {
+static cudaError_t add_variable(acu_sim_code_image *image, const symbol *s) {
     acu_sim_variable *v = &image->variables[image->variable_count++];
     acu_sim_bytes bytes;
     *v = (acu_sim_variable){.name = strdup(s->name),
@@ -189,7 +189,7 @@ static cudaError_t add_variable(acu_sim_image *image, const symbol *s) {
     return cudaSuccess;
 }
 
-static cudaError_t add_entry(acu_sim_image *image, const symbol *s) {
+static cudaError_t add_entry(acu_sim_code_image *image, const symbol *s) {
     acu_sim_entry *entry = &image->entries[image->entry_count++];
     *entry = (acu_sim_entry){.name = strdup(s->name)};
     return entry->name ? cudaSuccess : cudaErrorMemoryAllocation;
@@ -200,7 +200,7 @@ static int compare_names(const void *a, const void *b) {
 }
 
 static cudaError_t read_symbols(cubin *c) {
-    acu_sim_image *image = c->image;
+    acu_sim_code_image *image = c->image;
     cudaError_t result = cudaSuccess;
     size_t entries = 0, variables = 0;
     symbol s;
@@ -365,7 +365,7 @@ static cudaError_t read_sections(const cubin *c) {
     return result;
 }
 
-cudaError_t acu_sim_cubin_read(acu_sim_bytes code, acu_sim_image *image) {
+cudaError_t acu_sim_cubin_read(acu_sim_bytes code, acu_sim_code_image *image) {
     cubin c = {.file = code, .image = image};
     if (!open_cubin(&c))
         return cudaErrorInvalidKernelImage;

@@ -127,13 +127,13 @@ enum {
 };
 
 /* Returns the binary version; an image of PTX is compiled for the device itself. */
-static int binary_version(const acu_sim_image *image) {
+static int binary_version(const acu_sim_code_image *image) {
     return image->binary ? image->binary : acu_sim_configuration()->cc;
 }
 
 static cudaError_t get_attribute(const acu_sim_function *f, const acu_sim_settings *set,
                                  int attribute, int *value) {
-    const acu_sim_image *image = f->module->image;
+    const acu_sim_code_image *image = f->module->image;
     const struct {
         int attribute, value;
     } values[] = {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void acu_sim_image_clear(acu_sim_image *image) {
+void acu_sim_image_clear(acu_sim_code_image *image) {
     for (size_t i = 0; i < image->entry_count; i++) {
         free(image->entries[i].name);
         free(image->entries[i].params);
@@ -30,24 +30,24 @@ void acu_sim_image_clear(acu_sim_image *image) {
     free(image->needs);
     free(image->entries);
     free(image->variables);
-    *image = (acu_sim_image){.refs = image->refs};
+    *image = (acu_sim_code_image){.refs = image->refs};
 }
 
-void acu_sim_image_release(acu_sim_image *image) {
+void acu_sim_image_release(acu_sim_code_image *image) {
     if (!image || --image->refs)
         return;
     acu_sim_image_clear(image);
     free(image);
 }
 
-int acu_sim_image_entry(const acu_sim_image *image, const char *name) {
+int acu_sim_image_entry(const acu_sim_code_image *image, const char *name) {
     for (size_t i = 0; i < image->entry_count; i++)
         if (strcmp(image->entries[i].name, name) == 0)
             return (int)i;
     return -1;
 }
 
-int acu_sim_image_variable(const acu_sim_image *image, const char *name) {
+int acu_sim_image_variable(const acu_sim_code_image *image, const char *name) {
     for (size_t i = 0; i < image->variable_count; i++)
         if (strcmp(image->variables[i].name, name) == 0)
             return (int)i;
@@ -55,7 +55,7 @@ int acu_sim_image_variable(const acu_sim_image *image, const char *name) {
 }
 
 typedef struct reader {
-    acu_sim_image *image;
+    acu_sim_code_image *image;
     char *why;   /* a line for the compiler's log */
     size_t room; /* bytes of `why` */
 } reader;
@@ -223,7 +223,7 @@ static cudaError_t read_any(reader *r, const void *code, size_t size) {
 }
 
 /* Moves the kernels and variables of one image to the other; false without memory. */
-static bool merge(acu_sim_image *to, acu_sim_image *from) {
+static bool merge(acu_sim_code_image *to, acu_sim_code_image *from) {
     size_t entries = to->entry_count + from->entry_count + 1;
     size_t variables = to->variable_count + from->variable_count + 1;
     acu_sim_entry *more = realloc(to->entries, entries * sizeof *more);
@@ -247,7 +247,7 @@ static bool merge(acu_sim_image *to, acu_sim_image *from) {
 static cudaError_t read_linked(reader *r, const void *const *linked) {
     cudaError_t result = cudaSuccess;
     for (; !result && *linked; linked++) {
-        acu_sim_image part = {0};
+        acu_sim_code_image part = {0};
         reader of_part = {.image = &part, .why = r->why, .room = r->room};
         result = read_any(&of_part, *linked, SIZE_MAX);
         if (!result && !merge(r->image, &part))
@@ -272,7 +272,7 @@ static cudaError_t read_wrapped(reader *r, const wrapper *w) {
     return read_linked(r, w->linked);
 }
 
-cudaError_t acu_sim_image_read(const void *code, size_t size, acu_sim_image **image, char *why,
+cudaError_t acu_sim_image_read(const void *code, size_t size, acu_sim_code_image **image, char *why,
                                size_t room) {
     reader r = {.image = calloc(1, sizeof *r.image), .why = why, .room = room};
     why[0] = '\0';
@@ -352,7 +352,7 @@ static void write_log(const acu_sim_options *options, int buffer, int size, cons
 }
 
 cudaError_t acu_sim_image_load(const void *code, size_t size, const acu_sim_options *options,
-                               acu_sim_image **image) {
+                               acu_sim_code_image **image) {
     char why[400], log[500] = "";
     if (!code || !acu_sim_options_are_known(options))
         return cudaErrorInvalidValue;

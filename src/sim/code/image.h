@@ -42,7 +42,7 @@ typedef struct acu_sim_symbol {
     bool used; /* a declaration without a definition: something in the file refers to it */
 } acu_sim_symbol;
 
-typedef struct acu_sim_image {
+typedef struct acu_sim_code_image {
     unsigned refs;
     int version;  /* of the PTX: 80 is 8.0 */
     int target;   /* the architecture that the PTX is written for: 90 is sm_90 */
@@ -54,7 +54,7 @@ typedef struct acu_sim_image {
     acu_sim_symbol *offers; /* symbols that the image defines for other images */
     acu_sim_symbol *needs;  /* symbols that another image must define */
     size_t offer_count, need_count;
-} acu_sim_image;
+} acu_sim_code_image;
 
 /*
  * The options of a call that loads code. Option numbers are the driver's; the runtime has the same.
@@ -77,7 +77,7 @@ typedef struct acu_sim_options {
  * `newest` is the newest PTX version that is accepted. On failure `why` has one line, as ptxas
  * would write it.
  */
-cudaError_t acu_sim_ptx_read(const char *text, size_t size, int newest, acu_sim_image *image,
+cudaError_t acu_sim_ptx_read(const char *text, size_t size, int newest, acu_sim_code_image *image,
                              char *why, size_t room);
 
 /* Returns whether the text begins like PTX: with .version. */
@@ -88,7 +88,7 @@ int acu_sim_ptx_newest(int version);
 
 /* Reads the declarations of machine code (a cubin) into the empty `image`, which the caller clears,
  * also on failure. */
-cudaError_t acu_sim_cubin_read(acu_sim_bytes code, acu_sim_image *image);
+cudaError_t acu_sim_cubin_read(acu_sim_bytes code, acu_sim_code_image *image);
 
 /*
  * Reads PTX, machine code, a fat binary of both, or the wrapper that a compiler puts around one: of
@@ -96,13 +96,13 @@ cudaError_t acu_sim_cubin_read(acu_sim_bytes code, acu_sim_image *image);
  * memory, whose headers say how long it is. The caller releases the image. On failure `image` is
  * left as it is, and `why` has a line for the compiler's log, or is "".
  */
-cudaError_t acu_sim_image_read(const void *code, size_t size, acu_sim_image **image, char *why,
+cudaError_t acu_sim_image_read(const void *code, size_t size, acu_sim_code_image **image, char *why,
                                size_t room);
 
 /* Reads code as acu_sim_image_read() does, for a call with options, and fills the logs that the
  * options name. Returns cudaErrorInvalidValue if the options are invalid. */
 cudaError_t acu_sim_image_load(const void *code, size_t size, const acu_sim_options *options,
-                               acu_sim_image **image);
+                               acu_sim_code_image **image);
 
 /* Returns whether CUDA knows all the options, and their arrays are not NULL. */
 bool acu_sim_options_are_known(const acu_sim_options *options);
@@ -114,16 +114,16 @@ void **acu_sim_options_value(const acu_sim_options *options, int option);
 bool acu_sim_image_is_binary(const void *code, size_t size);
 
 /* Gives one reference up, and frees the image with the last one. NULL is allowed. */
-void acu_sim_image_release(acu_sim_image *image);
+void acu_sim_image_release(acu_sim_code_image *image);
 
 /* Frees what the image has, but not the struct itself, which is empty afterwards. */
-void acu_sim_image_clear(acu_sim_image *image);
+void acu_sim_image_clear(acu_sim_code_image *image);
 
 /* Reads a file. The text ends with a zero that `size` does not count, and the caller frees it. */
 cudaError_t acu_sim_image_read_file(const char *path, char **text, size_t *size);
 
 /* Return the index of the kernel or the variable in the image; -1 if there is none of the name. */
-int acu_sim_image_entry(const acu_sim_image *image, const char *name);
-int acu_sim_image_variable(const acu_sim_image *image, const char *name);
+int acu_sim_image_entry(const acu_sim_code_image *image, const char *name);
+int acu_sim_image_variable(const acu_sim_code_image *image, const char *name);
 
 #endif

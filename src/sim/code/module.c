@@ -37,7 +37,7 @@ static size_t at_least_one(size_t count) {
 }
 
 static cudaError_t create_variables(acu_sim_module *module) {
-    const acu_sim_image *image = module->image;
+    const acu_sim_code_image *image = module->image;
     for (size_t i = 0; i < image->variable_count; i++) {
         const acu_sim_variable *variable = &image->variables[i];
         void *at = NULL;
@@ -56,7 +56,7 @@ static cudaError_t create_variables(acu_sim_module *module) {
 }
 
 static bool create_functions(acu_sim_module *module) {
-    const acu_sim_image *image = module->image;
+    const acu_sim_code_image *image = module->image;
     for (size_t i = 0; i < image->entry_count; i++) {
         acu_sim_function *function = &module->functions[i];
         acu_sim_entry *entry = &image->entries[i];
@@ -102,7 +102,7 @@ static void unload_module(acu_sim_module *module) {
 }
 
 /* Creates a module that takes a reference on the image. */
-static cudaError_t new_module(acu_sim_image *image, acu_sim_context *context,
+static cudaError_t new_module(acu_sim_code_image *image, acu_sim_context *context,
                               acu_sim_library *library, const void *where,
                               acu_sim_module **module) {
     acu_sim_module *made = calloc(1, sizeof *made);
@@ -134,7 +134,7 @@ static cudaError_t new_module(acu_sim_image *image, acu_sim_context *context,
 cudaError_t acu_sim_module_load(acu_sim_context *context, const void *code, size_t size,
                                 const acu_sim_options *options, const void *where,
                                 acu_sim_module **module) {
-    acu_sim_image *image;
+    acu_sim_code_image *image;
     SIM_TRY(acu_sim_image_load(code, size, options, &image));
     cudaError_t result = new_module(image, context, NULL, where, module);
     acu_sim_image_release(image);
@@ -151,7 +151,7 @@ void acu_sim_module_unload(acu_sim_module *module) {
 
 /* Frees the modules, the kernels and everything else that was read of the library's code. */
 static void clear_library(acu_sim_library *library) {
-    acu_sim_image *image = library->image;
+    acu_sim_code_image *image = library->image;
     while (library->modules)
         unload_module(library->modules);
     for (size_t i = 0; library->kernels && i < image->entry_count; i++)
@@ -178,7 +178,7 @@ static void unload_library(acu_sim_library *library) {
 }
 
 static cudaError_t create_managed_variables(acu_sim_library *library) {
-    const acu_sim_image *image = library->image;
+    const acu_sim_code_image *image = library->image;
     for (size_t i = 0; i < image->variable_count; i++) {
         const acu_sim_variable *variable = &image->variables[i];
         if (!variable->managed || library->managed[i])
@@ -204,8 +204,8 @@ static cudaError_t create_kernels(acu_sim_library *library) {
     return cudaSuccess;
 }
 
-static acu_sim_image *new_empty_image(void) {
-    acu_sim_image *image = calloc(1, sizeof *image);
+static acu_sim_code_image *new_empty_image(void) {
+    acu_sim_code_image *image = calloc(1, sizeof *image);
     if (image)
         image->refs = 1;
     return image;
@@ -215,7 +215,7 @@ static acu_sim_image *new_empty_image(void) {
  * other devices, fails when something in it is needed. So `why` is then the error, and the image is
  * empty. */
 static cudaError_t load_lazily(const void *code, size_t size, const acu_sim_options *options,
-                               acu_sim_image **image, cudaError_t *why) {
+                               acu_sim_code_image **image, cudaError_t *why) {
     cudaError_t result = acu_sim_image_load(code, size, options, image);
     *why = cudaSuccess;
     if (!result || result == cudaErrorInvalidValue || result == cudaErrorMemoryAllocation)
@@ -225,7 +225,8 @@ static cudaError_t load_lazily(const void *code, size_t size, const acu_sim_opti
 }
 
 /* Gives the library the image, which the library owns, also on failure. */
-static cudaError_t fill_library(acu_sim_library *library, acu_sim_image *image, cudaError_t why) {
+static cudaError_t fill_library(acu_sim_library *library, acu_sim_code_image *image,
+                                cudaError_t why) {
     library->image = image;
     library->why = why;
     library->kernels = calloc(at_least_one(image->entry_count), sizeof *library->kernels);
@@ -247,7 +248,7 @@ static acu_sim_library *new_library(const void *where) {
 
 cudaError_t acu_sim_library_load(const void *code, size_t size, const acu_sim_options *options,
                                  const void *where, acu_sim_library **library) {
-    acu_sim_image *image;
+    acu_sim_code_image *image;
     cudaError_t why;
     SIM_TRY(load_lazily(code, size, options, &image, &why));
     acu_sim_library *made = new_library(where);
@@ -274,7 +275,7 @@ acu_sim_library *acu_sim_library_compiled(const void *code) {
 
 cudaError_t acu_sim_library_read(acu_sim_library *library) {
     const acu_sim_options none = {0};
-    acu_sim_image *image = NULL;
+    acu_sim_code_image *image = NULL;
     if (!library->compiled || library->read)
         return library->why;
     cudaError_t why = acu_sim_image_load(library->compiled, SIZE_MAX, &none, &image);

@@ -15,7 +15,7 @@ typedef struct acu_sim_library acu_sim_library;
 struct acu_sim_module {
     unsigned refs; /* one while it is loaded, and one for each prepared launch */
     bool loaded;
-    acu_sim_image *image;
+    acu_sim_code_image *image;
     acu_sim_device *device;
     acu_sim_library *library;    /* NULL: the program loaded the module alone */
     acu_sim_function *functions; /* one for each kernel of the image */
@@ -33,8 +33,8 @@ typedef struct acu_sim_kernel_handle {
 } acu_sim_kernel_handle;
 
 struct acu_sim_library {
-    acu_sim_image *image; /* empty if the code could not be read; NULL: it was not read yet */
-    cudaError_t why;      /* why the code could not be read: every use returns this error */
+    acu_sim_code_image *image; /* empty if the code could not be read; NULL: it was not read yet */
+    cudaError_t why;           /* why the code could not be read: every use returns this error */
     const void *compiled; /* code that is compiled into the program; NULL: the program loaded it */
     bool read;            /* the compiled code was read */
     acu_sim_module *modules;        /* one for each context where something of it was needed */

@@ -23,8 +23,8 @@ typedef struct program {
     bool good;     /* compiled without errors */
     bool real;     /* the architecture is a real one (sm_90), not a virtual one (compute_90) */
     acu_sim_text ptx, log;
-    acu_sim_image image; /* of the PTX, to look up names */
-    const void *where;   /* where the program created it */
+    acu_sim_code_image image; /* of the PTX, to look up names */
+    const void *where;        /* where the program created it */
     struct program *next;
 } program;
 

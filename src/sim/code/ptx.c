@@ -24,7 +24,7 @@ typedef struct parser {
     const char *word; /* the current word: a name, a number, a text, or one character */
     size_t length;    /* of the word; 0: no word is left */
     unsigned line;
-    acu_sim_image *image;
+    acu_sim_code_image *image;
     enum { LOCAL, VISIBLE, WEAK, EXTERN } linkage; /* of the current statement */
     int newest;                                    /* PTX version that is accepted */
     bool linked; /* two definitions of one name are allowed, because the linker has checked them */
@@ -190,7 +190,7 @@ static void *append(parser *p, void **array, size_t *count, size_t size) {
 /* Records a symbol that other PTX can see: one that the statement defines, or one that it declares
  * only and other PTX must define. */
 static bool add_symbol(parser *p, const char *name, size_t length, bool defined) {
-    acu_sim_image *image = p->image;
+    acu_sim_code_image *image = p->image;
     if (p->linkage == LOCAL || !length)
         return true;
     acu_sim_symbol *symbol =
@@ -409,7 +409,7 @@ static bool refuse_duplicate(parser *p, const declaration *d) {
 /* Reads a variable behind .global or .const. An extern variable is defined by other PTX. */
 static bool read_variable(parser *p, bool constant) {
     declaration d;
-    acu_sim_image *image = p->image;
+    acu_sim_code_image *image = p->image;
     if (!read_declaration(p, &d))
         return false;
     parser named = {.word = d.name, .length = d.length, .image = image};
@@ -579,7 +579,7 @@ static bool read_body(parser *p, acu_sim_entry *entry) {
 static bool read_function(parser *p);
 
 static bool read_entry(parser *p) {
-    acu_sim_image *image = p->image;
+    acu_sim_code_image *image = p->image;
     if (!is_name(p))
         return refuse_word(p);
     if (is_taken(p))
@@ -717,7 +717,7 @@ bool acu_sim_ptx_is_text(const char *text) {
     return is(&p, ".version");
 }
 
-cudaError_t acu_sim_ptx_read(const char *text, size_t size, int newest, acu_sim_image *image,
+cudaError_t acu_sim_ptx_read(const char *text, size_t size, int newest, acu_sim_code_image *image,
                              char *why, size_t room) {
     parser p = {.at = text,
                 .end = text + size,

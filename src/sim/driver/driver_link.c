@@ -13,7 +13,7 @@
 #include <string.h>
 
 typedef struct part {
-    acu_sim_image *image;
+    acu_sim_code_image *image;
     char name[128]; /* the program's name of it */
 } part;
 
@@ -130,7 +130,7 @@ static void log_symbol(linker *l, const char *what, const char *name, const part
     append_log(l, line);
 }
 
-static const acu_sim_symbol *offer_of(const acu_sim_image *image, const char *name) {
+static const acu_sim_symbol *offer_of(const acu_sim_code_image *image, const char *name) {
     for (size_t i = 0; i < image->offer_count; i++)
         if (strcmp(image->offers[i].name, name) == 0)
             return &image->offers[i];
@@ -185,7 +185,7 @@ static cudaError_t validate_needs(linker *l) {
 /* ---- adding ---- */
 
 /* Reads PTX, and logs why it cannot be read. */
-static cudaError_t load(linker *l, const char *text, acu_sim_image **image) {
+static cudaError_t load(linker *l, const char *text, acu_sim_code_image **image) {
     char log[600] = "";
     const int options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[] = {log, (void *)(uintptr_t)sizeof log};
@@ -301,7 +301,7 @@ cudaError_t acu_sim_cuLinkAddFile(CUlinkState state, CUjitInputType type, const 
 }
 
 static cudaError_t complete(linker *l) {
-    acu_sim_image *image = NULL;
+    acu_sim_code_image *image = NULL;
     cudaError_t result = l->failed ? l->failed : validate_needs(l);
     if (!result && l->text)
         result = load(l, l->text, &image);

@@ -26,12 +26,12 @@ struct acu_sim_allocation {
     acu_sim_device *device;
     acu_sim_range *range; /* NULL: the device was reset, or the node has no edges yet */
     struct cudaMemAllocNodeParams params;
-    unsigned graph_id;   /* of the graph that allocates */
-    unsigned freed_by;   /* id of the graph that frees; 0: none */
-    bool out;            /* a launch allocated it, and none freed it since */
-    bool next_out;       /* `out` after the launch that is being validated */
-    const void *where;   /* where the program made the node */
-    acu_sim_place place; /* held while `out` */
+    unsigned graph_id;         /* of the graph that allocates */
+    unsigned freed_by;         /* id of the graph that frees; 0: none */
+    bool out;                  /* a launch allocated it, and none freed it since */
+    bool next_out;             /* `out` after the launch that is being validated */
+    const void *where;         /* where the program made the node */
+    acu_sim_piece_place place; /* held while `out` */
     acu_sim_allocation *next, *previous;
 };
 

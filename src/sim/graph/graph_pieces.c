@@ -21,7 +21,7 @@ struct acu_sim_pieces {
     acu_sim_device *device;
     piece *pieces;
     size_t count;
-    acu_sim_place *first; /* the places, by their offsets */
+    acu_sim_piece_place *first; /* the places, by their offsets */
 };
 
 acu_sim_pieces *acu_sim_pieces_new(acu_sim_device *device) {
@@ -40,19 +40,19 @@ void acu_sim_pieces_release(acu_sim_pieces *pieces) {
 
 /* ---- places ---- */
 
-static size_t first_piece(const acu_sim_place *place) {
+static size_t first_piece(const acu_sim_piece_place *place) {
     return place->offset / PIECE;
 }
 
 /* Returns the index behind a place's last piece. */
-static size_t pieces_end(const acu_sim_place *place) {
+static size_t pieces_end(const acu_sim_piece_place *place) {
     return place->size ? (place->offset + place->size - 1) / PIECE + 1 : first_piece(place);
 }
 
 /* Returns the lowest offset with enough room before the next place that is not free. */
 static size_t find_room(const acu_sim_pieces *pieces, size_t size, uint64_t mark) {
     size_t offset = 0;
-    for (const acu_sim_place *p = pieces->first; p; p = p->next) {
+    for (const acu_sim_piece_place *p = pieces->first; p; p = p->next) {
         if (p->mark == mark)
             continue;
         if (p->offset >= offset + size)
@@ -76,9 +76,10 @@ static bool grow(acu_sim_pieces *pieces, size_t count) {
     return true;
 }
 
-bool acu_sim_place_take(acu_sim_place *place, acu_sim_pieces *pieces, size_t size, uint64_t mark) {
-    acu_sim_place **at = &pieces->first;
-    *place = (acu_sim_place){.offset = find_room(pieces, size, mark), .size = size};
+bool acu_sim_place_take(acu_sim_piece_place *place, acu_sim_pieces *pieces, size_t size,
+                        uint64_t mark) {
+    acu_sim_piece_place **at = &pieces->first;
+    *place = (acu_sim_piece_place){.offset = find_room(pieces, size, mark), .size = size};
     if (!grow(pieces, pieces_end(place)))
         return false;
     while (*at && (*at)->offset < place->offset)
@@ -90,28 +91,28 @@ bool acu_sim_place_take(acu_sim_place *place, acu_sim_pieces *pieces, size_t siz
     return true;
 }
 
-void acu_sim_place_give_back(acu_sim_place *place) {
+void acu_sim_place_give_back(acu_sim_piece_place *place) {
     if (!place->pieces)
         return;
-    acu_sim_place **at = &place->pieces->first;
+    acu_sim_piece_place **at = &place->pieces->first;
     while (*at != place)
         at = &(*at)->next;
     *at = place->next;
     acu_sim_pieces_release(place->pieces);
-    *place = (acu_sim_place){0};
+    *place = (acu_sim_piece_place){0};
 }
 
-void acu_sim_place_hold(acu_sim_place *place) {
+void acu_sim_place_hold(acu_sim_piece_place *place) {
     for (size_t i = first_piece(place); i < pieces_end(place); i++)
         place->pieces->device->graph_pieces_held += place->pieces->pieces[i].holders++ == 0;
 }
 
-void acu_sim_place_let_go(acu_sim_place *place) {
+void acu_sim_place_let_go(acu_sim_piece_place *place) {
     for (size_t i = first_piece(place); i < pieces_end(place); i++)
         place->pieces->device->graph_pieces_held -= --place->pieces->pieces[i].holders == 0;
 }
 
-size_t acu_sim_place_count_idle(acu_sim_place *place, uint64_t mark) {
+size_t acu_sim_place_count_idle(acu_sim_piece_place *place, uint64_t mark) {
     size_t idle = 0;
     for (size_t i = first_piece(place); i < pieces_end(place); i++) {
         piece *p = &place->pieces->pieces[i];
