@@ -5,10 +5,10 @@
  *     bench_runtime_pipeline cuda:0 [--batches n] [--kib n] [--blocks n] [--rounds n] [--check]
  *
  * In each round all batches are uploaded, then computed, then downloaded, each alone; and they go
- * through the pipeline, in which one thread gives uploads to one client and programs to a second,
- * and another thread downloads through a third. What is compared is the time of the slowest part
+ * through the pipeline, in which three threads upload, give programs and download, each through a
+ * client of its own. What is compared is the time of the slowest part
  * alone over the time of the pipeline. The clients' work is brought into order by the library;
- * the two threads only tell each other which batches have been given and which have been read.
+ * the threads only tell each other how far they have come.
  *
  * The program's loop is made so long that it takes about as long as an upload. The last batches are
  * still computed and downloaded when no more are uploaded, so that of n batches a pipeline of three
@@ -186,6 +186,15 @@ static double download_all(void) {
     return milliseconds_since(begin);
 }
 
+static pthread_t begin_thread(void *(*function)(void *data), void *data) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, function, data)) {
+        fprintf(stderr, "the host starts no thread\n");
+        exit(1);
+    }
+    return thread;
+}
+
 static void *download_beside(void *unused) {
     (void)download_all();
     return unused;
@@ -193,12 +202,8 @@ static void *download_beside(void *unused) {
 
 /* Both use the host's memory, and the processor's copies of it, so that they slow each other. */
 static double upload_beside_downloads(void) {
-    pthread_t reader;
     const double begin = now_ns();
-    if (pthread_create(&reader, NULL, download_beside, NULL)) {
-        fprintf(stderr, "there is no thread for the downloads\n");
-        exit(1);
-    }
+    const pthread_t reader = begin_thread(download_beside, NULL);
     (void)upload_all();
     pthread_join(reader, NULL);
     return milliseconds_since(begin);
@@ -208,11 +213,11 @@ static double upload_beside_downloads(void) {
 
 typedef void read_function(long batch, acu_mark *mark);
 
-/* What the two threads tell each other. */
+/* What the threads tell each other. */
 typedef struct progress {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    long given, read;             /* batches */
+    long uploaded, given, read;   /* batches */
     acu_mark *marks[MOST_BLOCKS]; /* behind the programs of the batches that are not read yet */
     read_function *function;
 } progress;
@@ -244,10 +249,22 @@ static void *read_batches(void *data) {
     return NULL;
 }
 
-/* Whatever was in an output block must have been read before the next program for it is given. */
-static void give_batches(progress *p) {
+/* The program of what was in an input block must have been given before the next upload, which the
+ * library then orders. */
+static void *upload_batches(void *data) {
+    progress *p = data;
     for (long i = 0; i < batches; i++) {
+        wait_for(p, &p->given, i + 1 - block_count);
         upload(i);
+        count_one(p, &p->uploaded);
+    }
+    return NULL;
+}
+
+/* Whatever was in an output block must have been read before the next program for it is given. */
+static void give_programs(progress *p) {
+    for (long i = 0; i < batches; i++) {
+        wait_for(p, &p->uploaded, i + 1);
         wait_for(p, &p->read, i + 1 - block_count);
         compute(i);
         OK(acu_mark_create(programs, &p->marks[i % block_count]));
@@ -260,13 +277,11 @@ static double run_pipeline(read_function *function) {
     progress p = {.lock = PTHREAD_MUTEX_INITIALIZER,
                   .changed = PTHREAD_COND_INITIALIZER,
                   .function = function};
-    pthread_t reader;
     const double begin = now_ns();
-    if (pthread_create(&reader, NULL, read_batches, &p)) {
-        fprintf(stderr, "there is no thread for the downloads\n");
-        exit(1);
-    }
-    give_batches(&p);
+    const pthread_t reader = begin_thread(read_batches, &p),
+                    writer = begin_thread(upload_batches, &p);
+    give_programs(&p);
+    pthread_join(writer, NULL);
     pthread_join(reader, NULL);
     return milliseconds_since(begin);
 }

@@ -247,7 +247,11 @@ CASE(nodes_that_the_device_can_update) {
     EQUAL(value.deviceUpdatableKernelNode.deviceUpdatable, 1);
     IS(value.deviceUpdatableKernelNode.devNode != NULL);
     ASK(value.deviceUpdatableKernelNode.devNode == handle);
-    OK(cudaGraphKernelNodeSetAttribute(node, cudaLaunchAttributeDeviceUpdatableKernelNode, &value));
+    SAYS(cudaErrorInvalidValue, cudaGraphKernelNodeSetAttribute(
+                                    node, cudaLaunchAttributeDeviceUpdatableKernelNode, &value));
+    value.deviceUpdatableKernelNode.devNode = NULL;
+    ASK(cudaGraphKernelNodeSetAttribute(node, cudaLaunchAttributeDeviceUpdatableKernelNode,
+                                        &value));
     ASK(value.deviceUpdatableKernelNode.devNode == handle);
     ASK(cudaGraphKernelNodeCopyAttributes(other, node));
     ASK(cudaGraphKernelNodeCopyAttributes(node, other));
@@ -272,6 +276,25 @@ CASE(nodes_that_the_device_can_update) {
     OK(cudaGraphDestroy(empty));
     OK(cudaGraphDestroy(graph));
     OK(cuModuleUnload(module));
+}
+
+/* What is in a child graph node has no executable graph of its own; a clone has. */
+CASE(child_graphs_are_not_instantiated) {
+    cudaGraph_t inner = NULL, outer = NULL, child = NULL, clone = NULL;
+    cudaGraphNode_t node = NULL, empty = NULL;
+    cudaGraphExec_t exec = NULL;
+    OK(cudaGraphCreate(&inner, 0));
+    OK(cudaGraphAddEmptyNode(&empty, inner, NULL, 0));
+    OK(cudaGraphCreate(&outer, 0));
+    OK(cudaGraphAddChildGraphNode(&node, outer, NULL, 0, inner));
+    OK(cudaGraphChildGraphNodeGetGraph(node, &child));
+    SAYS(cudaErrorNotSupported, cudaGraphInstantiateWithFlags(&exec, child, 0));
+    OK(cudaGraphClone(&clone, child));
+    OK(cudaGraphInstantiateWithFlags(&exec, clone, 0));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(clone));
+    OK(cudaGraphDestroy(outer));
+    OK(cudaGraphDestroy(inner));
 }
 
 /* CUDA looks at the values of some attributes only. */

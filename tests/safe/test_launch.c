@@ -497,10 +497,9 @@ static void what_few_launches_need(void **state) {
     else
         FAILS(acu_launch(stream, kernel, g), 801, "12.0");
     more = (acu_grid_more){.nvlink_centric = true};
-    if (kernel_version() >= 13000)
-        OK(acu_launch(stream, kernel, g));
-    else
-        FAILS(acu_launch(stream, kernel, g), 801, "13.0");
+    acu_clear_error();
+    if (acu_launch(stream, kernel, g)) /* runtimes 12.8 and 12.9 hand it to a newer driver */
+        assert_true(kernel_version() < 13000 && acu_last_error() == 801);
     more = (acu_grid_more){.clusters = ACU_PORTABILITY_REQUIRED,
                            .shared_memory = ACU_PORTABILITY_NOT_NEEDED};
     acu_clear_error();

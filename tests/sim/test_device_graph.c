@@ -275,7 +275,7 @@ TEST(devices_launch_no_copies_of_pageable_memory) {
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphAddMemcpyNode1D(&node, graph, NULL, 0, list, pageable, 16, cudaMemcpyHostToDevice));
     assert_int_equal(cudaGraphInstantiateWithParams(&exec, graph, &params), cudaErrorInvalidValue);
-    assert_int_equal(params.result_out, cudaGraphInstantiateNodeOperationNotSupported);
+    assert_int_equal(params.result_out, cudaGraphInstantiateMultipleDevicesNotSupported);
     assert_ptr_equal(params.errNode_out, node);
     OK(cudaGraphDestroy(graph));
     OK(cudaFreeHost(pinned));

@@ -445,11 +445,19 @@ static void release_exec(acu_exec **exec) {
     *exec = NULL;
 }
 
+/* Instantiates the graph as it is. CUDA instantiates the graph of a child graph node only as a
+ * copy. */
+static int instantiate_plain(profile *p) {
+    if (!p->graph->parent)
+        ACU_TRY(acu_graph_instantiate_for(p->call, p->graph, &p->plain));
+    ACU_TRY(copy_graph(p));
+    return p->graph->parent ? acu_graph_instantiate_for(p->call, p->copy, &p->plain) : 0;
+}
+
 /* Measures the graph as it is, and then its nodes: of a graph with conditional nodes there can be
  * one executable graph at a time. */
 static int measure(profile *p) {
-    ACU_TRY(acu_graph_instantiate_for(p->call, p->graph, &p->plain));
-    ACU_TRY(copy_graph(p));
+    ACU_TRY(instantiate_plain(p));
     ACU_TRY(run(p, replay_all_plain));
     release_exec(&p->plain);
     ACU_TRY(instantiate_timed(p));

@@ -287,6 +287,7 @@ struct CUfunc_st *acu_kernel_raw_driver(const acu_kernel *kernel) {
 }
 
 acu_result acu_kernel_get_function(acu_kernel *kernel, struct CUfunc_st **function) {
+    ACU_SCOPE();
     int code = 0;
     ACU_NEED_POINTER(function);
     *function = NULL;

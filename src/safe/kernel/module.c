@@ -532,6 +532,7 @@ static int find_unified(const acu_module *module, const char *name, void **funct
 }
 
 acu_result acu_module_get_unified_function(acu_module *module, const char *name, void **function) {
+    ACU_SCOPE();
     ACU_NEED_POINTER(function);
     *function = NULL;
     ACU_NEED(module, acu_module_class);

@@ -264,13 +264,20 @@ static cudaError_t refuse_node(cudaGraphInstantiateParams *params, acu_sim_node 
                   cudaErrorInvalidValue);
 }
 
+/* A copy that a device cannot do is one of several devices for CUDA, the host among them. */
+static cudaError_t refuse_launch(cudaGraphInstantiateParams *params, acu_sim_node *node) {
+    const cudaError_t result = refuse_node(
+        params, node,
+        "cannot be launched by a device: with cudaGraphInstantiateFlagDeviceLaunch a graph has "
+        "kernels, fills, child graphs, and copies without arrays and pageable memory only");
+    if (node->op->type == cudaGraphNodeTypeMemcpy)
+        params->result_out = cudaGraphInstantiateMultipleDevicesNotSupported;
+    return result;
+}
+
 static cudaError_t validate_launch_flags(acu_sim_node *node, cudaGraphInstantiateParams *params) {
     return params->flags & cudaGraphInstantiateFlagDeviceLaunch && !can_launch_on_device(node)
-               ? refuse_node(
-                     params, node,
-                     "cannot be launched by a device: with "
-                     "cudaGraphInstantiateFlagDeviceLaunch a graph has kernels, fills, child "
-                     "graphs, and copies without arrays and pageable memory only")
+               ? refuse_launch(params, node)
                : cudaSuccess;
 }
 
@@ -325,6 +332,9 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t handle,
     if (graph->moved)
         return SIM_REFUSE(cudaErrorNotSupported,
                           "the graph was moved into a node: instantiate the graph of that node");
+    if (graph->parent_node && graph->parent_node->op->type == cudaGraphNodeTypeGraph)
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "the graph is in a child graph node: instantiate a clone of it");
     SIM_TRY(validate_conditions(graph, params));
     if (acu_sim_graph_is_updatable(graph) && has_exec(graph))
         return SIM_REFUSE(cudaErrorNotSupported,

@@ -255,7 +255,7 @@ static cudaError_t validate_value(const acu_sim_node *node, cudaLaunchAttributeI
     case cudaLaunchAttributeDeviceUpdatableKernelNode:
         if (before && before->val.deviceUpdatableKernelNode.deviceUpdatable && !updatable)
             return cudaErrorNotSupported;
-        good = updatable == 0 || updatable == 1;
+        good = updatable == 0 || (updatable == 1 && !value->deviceUpdatableKernelNode.devNode);
         break;
     case cudaLaunchAttributeNvlinkUtilCentricScheduling:
         good = value->nvlinkUtilCentricScheduling <= 1;
