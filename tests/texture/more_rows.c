@@ -196,7 +196,7 @@ static row along_between(void) {
 static row along_seamless(void) {
     row r = by_derivatives(G_CUBE, 32, 4, P_RANDOM, "cube grad aniso 4 seamless");
     r.sampler.seamlessCubemap = 1;
-    r.allowed = 1.0f / 32; /* beyond a cube's corner */
+    r.allowed = 1.0f / 32; /* of seed 5 a sample differs */
     return r;
 }
 

@@ -308,9 +308,21 @@ static void divide_missing(corners *c, int missing) {
     c->texel[missing] = (acu_sim_texel){{0}};
 }
 
+/* Returns whether the square reaches beyond both an edge of x and one of y. */
+static bool is_at_corner(const axis axes[2], long long size) {
+    return (axes[0].first < 0 || axes[0].first >= size - 1) &&
+           (axes[1].first < 0 || axes[1].first >= size - 1);
+}
+
+/* Brings a sample that is further beyond an edge to the first texel there. */
+static void clamp_to_edge(axis *a, long long size) {
+    const long long first = a->first < -1 ? -1 : a->first > size - 1 ? size - 1 : a->first;
+    a->weight = a->first < first ? 0 : a->first > first ? ONE : a->weight;
+    a->first = first;
+}
+
 /* Reads the corners of a square across the edges of a cube's faces. At a cube's corner there are
- * three texels. Samples along a footprint may have squares with more than one texel beyond a
- * corner: what a GPU reads there is not known, and here it is a texel next to the corner. */
+ * three texels, and a sample along a footprint comes no further beyond it. */
 static void read_seamless(const acu_sim_image *image, const acu_sim_place *place, unsigned level,
                           share of, corners *c) {
     const acu_sim_size size = acu_sim_image_size(image, level);
@@ -318,10 +330,11 @@ static void read_seamless(const acu_sim_image *image, const acu_sim_place *place
     float at[3] = {place->at[0], place->at[1], place->at[2]};
     const unsigned face = face_of(at);
     axis axes[2];
-    int missing = 0;
-    unsigned missing_count = 0;
+    int missing = -1;
     for (int i = 0; i < 2; i++) /* in a border nothing is brought back */
         axes[i] = place_on(at[i], place->beside[i], size.width, cudaAddressModeBorder, true, true);
+    for (int i = 0, corner = is_at_corner(axes, n); corner && i < 2; i++)
+        clamp_to_edge(&axes[i], n);
     c->count = 4;
     set_square(c->weight, weight_of(of), axes[0].weight, axes[1].weight);
     for (int k = 0; k < 4; k++) {
@@ -330,14 +343,14 @@ static void read_seamless(const acu_sim_image *image, const acu_sim_place *place
         unsigned on = face;
         if (beyond_x && beyond_y) {
             missing = k;
-            missing_count++;
+            continue;
         }
         if (beyond_x || beyond_y)
             cross_edge(n, &on, &x, &y);
         c->texel[k] = acu_sim_image_texel(image, level, (size_t)x, (size_t)y,
                                           slice_of(image, place->geometry, place->layer, on));
     }
-    if (missing_count == 1)
+    if (missing >= 0)
         divide_missing(c, missing);
 }
 
