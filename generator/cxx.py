@@ -278,8 +278,9 @@ def headers(spec: Spec, generated: dict[str, str], include: Path = INCLUDE) -> l
     """The C++ headers; raises what a person must decide about the C ones."""
     document = spec.cxx
     _check_headers(document["headers"], include)
-    features = "include/anycuda/features.h"
-    read = Headers(document["headers"].values(), {features: generated[features]}, include)
+    # Of what is generated these two are included by headers that people write.
+    made = {path: generated[path] for path in ("include/anycuda/features.h", "include/anycuda/version.h")}
+    read = Headers(document["headers"].values(), made, include)
     _check_names(document, read)
     _check_without(document["without"], read)
     return _Maker(document, read).make()

@@ -80,6 +80,7 @@ def sources(
         else:
             bound = {one.name: one for one in bindings}
             values = {"all": bindings, "versions": versions, "gates": all_gates, "safe": list(entries)}
+            values["version"] = textfile.read(ROOT / "VERSION").strip().split(".")
             outputs[path] = cstyle.lay_out(template.render(**values, **bound))
     return outputs
 

@@ -46,6 +46,7 @@
 #include <anycuda/tensor_map.h>
 #include <anycuda/texture.h>
 #include <anycuda/transfer.h>
+#include <anycuda/version.h>
 #include <anycuda/value.h>
 #include <anycuda/virtual.h>
 

@@ -2,12 +2,17 @@
 #ifndef ACU_BASE_H
 #define ACU_BASE_H
 
-#include <stddef.h>
-#include <stdint.h>
-
+/* First of all, because the headers of a C library have less friendly sentences. */
 #if !defined(__GNUC__)
 #error "anycuda's headers need a compiler that supports GNU C's extensions, such as gcc or clang"
+#elif !defined(__linux__)
+#error "anycuda works on Linux only (docs/users/platforms.md); on Windows use WSL 2"
+#elif !defined(__LP64__) || !(defined(__x86_64__) || defined(__aarch64__))
+#error "anycuda works on 64-bit x86-64 and aarch64 only, for which NVIDIA has CUDA's libraries"
 #endif
+
+#include <stddef.h>
+#include <stdint.h>
 
 /*
  * A wrapper has CUDA's name in the source and an own name in the object file, so it never collides

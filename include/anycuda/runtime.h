@@ -15,6 +15,7 @@
 #include <anycuda/place.h>
 #include <anycuda/program.h>
 #include <anycuda/replay.h>
+#include <anycuda/version.h>
 
 ACU_BEGIN_C
 

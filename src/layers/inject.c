@@ -59,8 +59,7 @@ static atomic_int owner; /* the process that set the rules; a child reports noth
 #define MISTAKE(wrong, expected) wrong "\n  expected: " expected
 
 static const char no_function[] =
-    MISTAKE("names no function",
-            "a name, or its beginning and '*', as in cudaMalloc@3:2 or cudaMalloc*@3:2");
+    MISTAKE("names no function", "a name, or its beginning and '*', as in cudaMalloc@3:2");
 static const char no_at[] =
     MISTAKE("has no '@' after the function's name",
             "FUNCTION@WHEN:RESULT, as in cudaMalloc@3:2 or cudaMalloc*@3:2");
@@ -75,8 +74,7 @@ static const char an_error[] = MISTAKE(
 static const char no_seed[] = MISTAKE("gives no number", "one of at most 64 bits, as in seed=42");
 static const char too_many[] = MISTAKE(
     "is one rule too many", "at most 32; one can be about many functions, as in cudaMalloc*@3:2");
-static const char too_long[] =
-    MISTAKE("is too long for a rule", "at most 287 characters, as in cudaMalloc@3:2");
+static const char too_long[] = MISTAKE("is too long for a rule", "at most 287 characters");
 
 static void report_mistake(const char *about, const char *item, size_t size, const char *mistake) {
     acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
@@ -387,9 +385,9 @@ __attribute__((destructor)) static void report_unmet(void) {
         if (r->met)
             continue;
         acu_line_put_complaint(&out, "injected error", " rule ", r->text, sizeof r->text);
-        acu_line_put(&out, r->is_prefix
-                               ? " met no call: no function whose name begins like this was called"
-                               : " met no call: no function with that name was called");
+        acu_line_put(&out, " met no call: no function ");
+        acu_line_put(&out, r->is_prefix ? "whose name begins like this" : "with that name");
+        acu_line_put(&out, " was called");
         acu_line_write(&out, STDERR_FILENO);
     }
     pthread_mutex_unlock(&lock);

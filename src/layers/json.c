@@ -62,7 +62,7 @@ static void put_text(acu_json *out, const char *text, size_t size, size_t room) 
 }
 
 /* The most that a text takes: each argument has room, and a long name leaves some for the rest. */
-enum { LONG = 1024, KEY = 64 };
+enum { LONG = 512, KEY = 64 };
 
 void acu_json_begin(acu_json *out, char phase, const char *category, const char *name, uint64_t ts,
                     long thread) {

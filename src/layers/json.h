@@ -9,7 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ACU_JSON = 8192, ACU_JSON_TAIL = 512 };
+enum {
+    ACU_JSON = 4000,
+    ACU_JSON_TAIL = 512
+}; /* bytes; a page of the file has room for one event */
 
 typedef struct acu_json {
     char text[ACU_JSON];

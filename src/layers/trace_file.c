@@ -33,7 +33,7 @@
 enum { MOST = 256 * 1024 * 1024 }; /* bytes; viewers can open so much */
 
 static const char array_end[] = "\n]\n";
-enum { END = sizeof array_end - 1 };
+enum { END = sizeof array_end - 1, PAGE = 4096 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* while a thread writes */
 static int file = -1;       /* a descriptor; under the lock; -1: there is none */
@@ -41,30 +41,52 @@ static struct stat opened;  /* which file that is: the program may close the des
 static atomic_bool is_open; /* whether there is one */
 static atomic_uint files;   /* how many there were: in each the threads are named anew */
 
-/* Returns whether the file is empty, or a trace that can go on. */
+/* Returns whether the file is empty, or a trace that can go on. Writes the end of a trace that
+ * lacks it, because its process was killed at the one moment when that can be. */
 static bool can_go_on(int fd, const struct stat *about) {
-    char end[END];
-    const off_t at = about->st_size - (off_t)END;
-    return S_ISREG(about->st_mode) &&
-           (about->st_size == 0 || (at > 0 && pread(fd, end, END, at) == (ssize_t)END &&
-                                    memcmp(end, array_end, END) == 0));
+    char text[2 * PAGE];
+    const off_t from =
+        about->st_size > (off_t)sizeof text ? about->st_size - (off_t)sizeof text : 0;
+    ssize_t size = S_ISREG(about->st_mode) ? pread(fd, text, sizeof text, from) : -1;
+    if (size <= 0)
+        return size == 0;
+    while (size > 0 && strchr(" \n", text[size - 1]))
+        size--;
+    const char last = size > 0 ? text[size - 1] : '\0';
+    const off_t at = from + (off_t)size - (last != '}');
+    if (from + (off_t)size < (off_t)END || !strchr("]},", last))
+        return false;
+    if (last == ']' && from + (off_t)size + 1 == about->st_size && text[size - 2] == '\n')
+        return true;
+    return last != ']' && ftruncate(fd, at) == 0 && pwrite(fd, array_end, END, at) == (ssize_t)END;
 }
 
 static bool is_same_file(const struct stat *a, const struct stat *b) {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Writes the event over the array's end, and the end behind it. Returns false, and leaves the array
- * as it was, if that fails. */
+/*
+ * Writes the event over the array's end, and the end behind it. Returns false, and leaves the array
+ * as it was, if that fails.
+ *
+ * A process that is killed ends a write between two pages of the file. An event that would not end
+ * in the page begins in the next one, after blanks: then a write may leave an array without its
+ * end, which viewers read, but no part of an event.
+ */
 static bool write_event(const char *event, size_t size, off_t file_size) {
-    char text[ACU_JSON + 2 + END];
+    char text[PAGE + 2 + sizeof(acu_json)];
     const off_t at = file_size ? file_size - (off_t)END : 0;
+    const size_t left = PAGE - (size_t)at % PAGE;
+    size_t used = 2;
     text[0] = file_size ? ',' : '[';
     text[1] = '\n';
-    memcpy(text + 2, event, size);
-    memcpy(text + 2 + size, array_end, END);
-    size += 2 + END;
-    if (pwrite(file, text, size, at) == (ssize_t)size)
+    if (used + size + END > left)
+        for (; used < left || used == 2; used++)
+            text[used] = ' ';
+    memcpy(text + used, event, size);
+    memcpy(text + used + size, array_end, END);
+    used += size + END;
+    if (pwrite(file, text, used, at) == (ssize_t)used)
         return true;
     if (ftruncate(file, at) == 0 && at)
         (void)!pwrite(file, array_end, END, at);

@@ -21,7 +21,8 @@ acu_library *acu_driver_of(acu_library *library) {
 }
 
 /* Asking has no effect on the program: cuDriverGetVersion needs no cuInit, and a runtime opens
- * libcuda.so.1 itself at its first call. */
+ * libcuda.so.1 itself at its first call. What was opened by its path is what the runtime then gets
+ * by that name. */
 int acu_driver_version(const acu_library *library) {
     if (acu_library_state(library) == ACU_LOADED && acu_library_is_replaced(library)) {
         acu_fn get_version = acu_library_find(library, "cuDriverGetVersion");
@@ -29,7 +30,10 @@ int acu_driver_version(const acu_library *library) {
     }
     int known = __atomic_load_n(&installed, __ATOMIC_RELAXED);
     if (known == NOT_ASKED) {
-        void *handle = acu_platform_open("libcuda.so.1", false, NULL, 0);
+        static const char file[] = ACU_WSL_FOLDER "/libcuda.so.1";
+        void *handle = acu_platform_open(file + sizeof ACU_WSL_FOLDER, false, NULL, 0);
+        if (!handle)
+            handle = acu_platform_open(file, false, NULL, 0);
         known = handle ? ask_driver(acu_platform_symbol(handle, "cuDriverGetVersion"))
                        : ACU_DRIVER_NONE;
         __atomic_store_n(&installed, known, __ATOMIC_RELAXED);

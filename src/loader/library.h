@@ -32,7 +32,7 @@ struct acu_library {
     bool in_toolkits; /* CUDA's toolkits contain it */
     /* Its sonames are whole names of files, and no file says its version or need say its soname. */
     bool plain_names;
-    const char *hint;     /* what to do where it is missing; NULL: the loader knows */
+    const char *hint; /* what to do where it is missing; NULL: the loader knows */
     /* The library whose major version is preferred for this one, or, while that is not loaded, the
      * one that that one follows; or NULL. */
     acu_library *follows;

@@ -57,6 +57,10 @@ const char *acu_platform_path_of(void *handle);
 
 /* ---- finding files, without executing any of them ---- */
 
+/* Where the Windows Subsystem for Linux has the driver's libraries. Its cache of the system loader
+ * names them, but a container's need not. */
+#define ACU_WSL_FOLDER "/usr/lib/wsl/lib"
+
 typedef void acu_visit(void *data, const char *path);
 
 typedef bool acu_wanted(void *data, const char *path);

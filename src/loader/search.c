@@ -51,30 +51,6 @@ static bool take_now(void *data) {
            acu_candidate_take_best(s);
 }
 
-static void look_at_system(acu_search *s, const char *unused) {
-    (void)unused;
-    const acu_library_info *info = s->library->info;
-    s->in_order = s->optional = true;
-    acu_platform_system(info->sonames, visit, take_now, s);
-    if (!acu_candidate_take_best(s) && acu_search_allows(s, ACU_LOAD_ALLOW_UNKNOWN)) {
-        char bare[64];
-        snprintf(bare, sizeof bare, "%s.so", info->name);
-        acu_platform_system((const char *const[]){bare, NULL}, visit, NULL, s);
-    }
-    /*
-     * The known folders have no file, but the system loader may search others (musl does not report
-     * its folders; LD_AUDIT and hardware folders add more). These files can be validated only after
-     * they are opened, and a refused one stays open.
-     */
-    s->optional = false;
-    for (const char *const *name = info->sonames; *name && s->seen == 0 && !s->taken; name++) {
-        void *handle = acu_platform_open(*name, false, NULL, 0);
-        const char *path = handle ? acu_platform_path_of(handle) : NULL;
-        if (path)
-            acu_candidate_consider(s, path, handle);
-    }
-}
-
 /* Visits FOLDER/NAME; the file need not exist. */
 static void visit_in(acu_search *s, const char *folder, size_t length, const char *name) {
     char path[ACU_PATH_SIZE];
@@ -90,6 +66,36 @@ static void look_in_folder(void *data, const char *folder) {
     s->optional = true;
     for (const char *const *name = s->library->info->sonames; *name; name++)
         visit_in(s, folder, strlen(folder), *name);
+}
+
+/* Lets the system loader open a library, wherever it finds that. */
+static void consider_opened(acu_search *s, const char *name) {
+    void *handle = acu_platform_open(name, false, NULL, 0);
+    const char *path = handle ? acu_platform_path_of(handle) : NULL;
+    if (path)
+        acu_candidate_consider(s, path, handle);
+}
+
+static void look_at_system(acu_search *s, const char *unused) {
+    (void)unused;
+    const acu_library_info *info = s->library->info;
+    s->in_order = s->optional = true;
+    acu_platform_system(info->sonames, visit, take_now, s);
+    if (!acu_candidate_take_best(s) && acu_search_allows(s, ACU_LOAD_ALLOW_UNKNOWN)) {
+        char bare[64];
+        snprintf(bare, sizeof bare, "%s.so", info->name);
+        acu_platform_system((const char *const[]){bare, NULL}, visit, NULL, s);
+    }
+    if (!s->library->packages && s->seen == 0) /* only the driver has such libraries */
+        look_in_folder(s, ACU_WSL_FOLDER);
+    /*
+     * The known folders have no file, but the system loader may search others (musl does not report
+     * its folders; LD_AUDIT and hardware folders add more). These files can be validated only after
+     * they are opened, and a refused one stays open.
+     */
+    s->optional = false;
+    for (const char *const *name = info->sonames; *name && s->seen == 0 && !s->taken; name++)
+        consider_opened(s, *name);
 }
 
 static void visit_other_name(void *data, const char *path) {
@@ -163,20 +169,21 @@ static void look_at_python(acu_search *s, const char *unused) {
         note_no_place(s, "none runs in this process");
 }
 
-static void look_at_toolkit(acu_search *s, const char *variable) {
-    const char *root = folder_of(s, variable);
-    if (!root)
-        return;
+static void look_in_toolkit(void *s, const char *root) {
     look_in(s, root, "lib64");
     look_in(s, root, "lib");
     look_in(s, root, "targets/*/lib");
 }
 
+static void look_at_toolkit(acu_search *s, const char *variable) {
+    const char *root = folder_of(s, variable);
+    if (root)
+        look_in_toolkit(s, root);
+}
+
 static void look_at_usr_local(acu_search *s, const char *unused) {
     (void)unused;
-    look_in(s, "", "usr/local/cuda*/lib64");
-    look_in(s, "", "usr/local/cuda*/lib");
-    look_in(s, "", "usr/local/cuda*/targets/*/lib");
+    acu_platform_match("", "usr/local/cuda*", look_in_toolkit, s);
 }
 
 /* What the process or its user chose comes before what the machine has: a framework in the same
@@ -227,7 +234,11 @@ void acu_search_for(acu_search *s, const char *path) {
     s->optional = !strchr(path, '/');
     if (s->optional)
         acu_platform_system((const char *const[]){path, NULL}, visit_any_name, NULL, s);
-    else
+#ifndef __GLIBC__
+    if (s->optional && s->seen == 0)
+        consider_opened(s, path);
+#endif
+    if (!s->optional)
         acu_candidate_consider(s, path, NULL);
 }
 

@@ -14,6 +14,18 @@
 #include <string.h>
 #include <unwind.h>
 
+#if !defined(__GLIBC__)
+/* The unwinder of a compiler for glibc, which Debian's musl-gcc links, asks for this function of
+ * glibc's: no code is found then, so that the calls before the last one are not reported. The
+ * unwinder of a compiler for musl does without. */
+int _dl_find_object(void *address, void *result) __attribute__((weak));
+int _dl_find_object(void *address, void *result) {
+    (void)address;
+    (void)result;
+    return -1;
+}
+#endif
+
 enum { CALLS = 6, CHAINS = 512 };
 
 typedef struct chain {

@@ -141,9 +141,9 @@ def test_every_public_header_is_installed(prefix: Path) -> None:
     public = {
         path.relative_to(folder)
         for folder in (ROOT / "include", ROOT / "generated" / "include")
-        for path in folder.rglob("*.h")
+        for path in folder.rglob("*.h*")
     }
-    installed = {path.relative_to(prefix / "include") for path in (prefix / "include").rglob("*.h")}
+    installed = {path.relative_to(prefix / "include") for path in (prefix / "include").rglob("*.h*")}
     assert installed == public
     assert Path("anycuda/load.h") in installed
 

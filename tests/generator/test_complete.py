@@ -57,11 +57,11 @@ def test_nothing_is_open_now() -> None:
     verify.sonames(Spec(), list(libraries().values()))
 
 
-# ---- src/core/translate.c
+# ---- what results mean: src/loader/library.c
 
 
 def body(function: str) -> str:
-    text = (ROOT / "src" / "core" / "translate.c").read_text()
+    text = (ROOT / "src" / "loader" / "library.c").read_text()
     return text[text.index(f"static int {function}(") :].partition("\n}\n")[0]
 
 
@@ -69,7 +69,7 @@ def test_the_driver_codes_that_the_runtime_lacks_are_translated() -> None:
     """All others have the runtime's number, and pass as they are."""
     (driver, runtime) = (libraries()[name].newest.enums[enum] for name, enum in NUMBERS)
     lacking = {name for name, number in driver.values.items() if number not in runtime.values.values()}
-    assert set(re.findall(r"\{(CUDA_ERROR_\w+),", body("of_driver"))) == lacking
+    assert set(re.findall(r"case (CUDA_ERROR_\w+):", body("translate_driver"))) == lacking
 
 
 NUMBERS = (("cuda", "cudaError_enum"), ("cudart", "cudaError"))
@@ -93,7 +93,7 @@ NVRTC_UNKNOWN = {
 
 
 def test_every_code_of_nvrtc_is_translated_or_unknown_on_purpose() -> None:
-    translated = set(re.findall(r"\{(NVRTC_\w+),", body("of_nvrtc")))
+    translated = set(re.findall(r"case (NVRTC_\w+):", body("translate_nvrtc")))
     assert translated | NVRTC_UNKNOWN == set(libraries()["nvrtc"].newest.enums["nvrtcResult"].values)
     assert not translated & NVRTC_UNKNOWN
 

@@ -12,6 +12,8 @@ from generator.errors import GeneratorError
 from generator.spec import Spec
 from generator.yamlfile import ROOT, SPEC
 
+PATHS = ("include/anycuda/features.h", "include/anycuda/version.h")
+GENERATED = {path: (render.GENERATED / path).read_text() for path in PATHS}
 WIDGET = """
 #ifndef ACU_WIDGET_H
 #define ACU_WIDGET_H
@@ -54,9 +56,7 @@ def made(folder: Path, more: str = "", document: str = "") -> cxx.Header:
     umbrella.write_text(umbrella.read_text().replace("#include <anycuda/array.h>", "#include <anycuda/widget.h>"))
     (folder / "spec").mkdir()
     (folder / "spec" / "cxx.yaml").write_text((SPEC / "cxx.yaml").read_text() + document)
-    path = "include/anycuda/features.h"
-    generated = {path: (render.GENERATED / path).read_text()}
-    return cxx.headers(Spec(folder / "spec"), generated, include)[0]
+    return cxx.headers(Spec(folder / "spec"), GENERATED, include)[0]
 
 
 def refuses(folder: Path, more: str, *words: str) -> None:
@@ -106,18 +106,16 @@ def test_a_header_that_nobody_includes_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "include" / "anycuda"
     shutil.copytree(ROOT / "include" / "anycuda", folder)
     (folder / "widget.h").write_text(WIDGET.replace("MORE", ""))
-    path = "include/anycuda/features.h"
     with pytest.raises(GeneratorError, match=r"`widget\.h` has functions, but no C\+\+ header"):
-        cxx.headers(Spec(), {path: (render.GENERATED / path).read_text()}, folder)
+        cxx.headers(Spec(), GENERATED, folder)
 
 
 def test_misspelt_names_are_found(tmp_path: Path) -> None:
     spec = tmp_path / "spec"
     spec.mkdir()
     (spec / "cxx.yaml").write_text((SPEC / "cxx.yaml").read_text().replace("acu_arg_of:", "acu_arg_from:"))
-    path = "include/anycuda/features.h"
     with pytest.raises(GeneratorError, match=r"cxx\.yaml:\d+: no public header declares `acu_arg_from`"):
-        cxx.headers(Spec(spec), {path: (render.GENERATED / path).read_text()})
+        cxx.headers(Spec(spec), GENERATED)
 
 
 @pytest.mark.parametrize(

@@ -168,8 +168,8 @@ def check(spec: Spec, file: str) -> None:
         gates.derive(gates.load(spec.features), libraries().values(), {})
         ungated.check(spec.features, libraries().values())
     elif file == "cxx.yaml":
-        features = "include/anycuda/features.h"
-        cxx.headers(spec, {features: (render.GENERATED / features).read_text(encoding="utf-8")})
+        paths = ("include/anycuda/features.h", "include/anycuda/version.h")
+        cxx.headers(spec, {path: (render.GENERATED / path).read_text(encoding="utf-8") for path in paths})
 
 
 def misspelt(text: str) -> str:

@@ -49,6 +49,9 @@ def test_the_version_stands_once() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", VERSION)
     port = json.loads((ROOT / "packages/vcpkg/anycuda/vcpkg.json").read_text())
     assert port["version"] == VERSION
+    header = (ROOT / "generated/include/anycuda/version.h").read_text()
+    numbers = re.findall(r"#define ACU_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)$", header, re.MULTILINE)
+    assert ".".join(numbers) == VERSION and f'#define ACU_VERSION_TEXT "{VERSION}"' in header
     for file in ("CMakeLists.txt", "meson.build", "conanfile.py", "tools/docs.sh", "tools/amalgamate.py"):
         text = (ROOT / file).read_text()
         assert "VERSION" in text and VERSION not in text, file

@@ -43,9 +43,19 @@ def run(program: str, case: str, file: Path, **environment: str) -> tuple[list[E
         env={**os.environ, "ANYCUDA_TRACE": str(file), "ANYCUDA_CUDART": "sim", **environment},
     )
     assert done.returncode == 0, done.stderr
-    events = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+    events = read(file) if file.exists() else []
     check_form(events)
     return events, done.stdout, done.stderr
+
+
+def read(file: Path) -> list[Event]:
+    """An array, or one without its end: a process was killed at the moment between two pages of the file."""
+    text = file.read_text(encoding="utf-8")
+    if not text.endswith("\n]\n"):
+        assert file.stem.startswith("dies")
+        text = text.rstrip().removesuffix(",") + "]"
+    events: list[Event] = json.loads(text)
+    return events
 
 
 def check_form(events: list[Event]) -> None:
@@ -178,6 +188,13 @@ def check_processes(program: str, folder: Path) -> None:
     for number in range(5):
         events, _, _ = run(program, "dies", folder / f"dies{number}.json")
         assert named(events, "a mark", "i")
+
+    cut = folder / "cut.json"
+    for text in ('[\n{"a":1},\n   ', '[\n{"a":1}', '[\n{"a":1}\n]\n'):
+        cut.write_text(text)
+        subprocess.run([program, "threads"], check=True, env={**os.environ, "ANYCUDA_TRACE": str(cut)})
+        events = json.loads(cut.read_text())
+        assert events[0] == {"a": 1} and len(events) > 200
 
 
 def check_driver(program: str, folder: Path) -> None:

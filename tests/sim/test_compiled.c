@@ -6,6 +6,8 @@
 
 #include "binaries.h"
 
+#include <anycuda/anycuda.h>
+
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -268,6 +270,33 @@ TEST(nodes_name_the_host_function) {
 
 /* ---- variables ---- */
 
+/* The safe layer wraps such a kernel by its host function, checks its arguments, and runs it. */
+TEST(the_safe_layer_runs_one) {
+    acu_stream *stream = NULL;
+    acu_kernel *kernel = NULL;
+    acu_buffer *x = NULL, *out = NULL;
+    const float in[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    float got[8] = {0};
+    OK(acu_stream_create(0, NULL, &stream));
+    OK(acu_buffer_create(stream, ACU_F32, 8, &x));
+    OK(acu_buffer_create(stream, ACU_F32, 8, &out));
+    OK(acu_buffer_write(x, in, 8));
+    OK(acu_kernel_wrap(0, STUB(add), &kernel));
+    assert_int_equal(acu_kernel_parameter_check(kernel), ACU_CHECK_SIZES);
+    assert_int_equal(acu_launch(stream, kernel, acu_grid_1d(8, 8), x, x, out), ACU_ERROR_ARGUMENT);
+    OK(acu_launch(stream, kernel, acu_grid_1d(8, 8), acu_in(x), acu_in(x), acu_out(out), 8));
+    OK(acu_buffer_read(out, got, 8));
+    for (int i = 0; i < 8; i++)
+        assert_true(got[i] == 2 * in[i]);
+    struct CUfunc_st *function = NULL;
+    OK(acu_kernel_get_function(kernel, &function));
+    assert_non_null(function);
+    OK(acu_kernel_release(kernel));
+    OK(acu_buffer_release(out));
+    OK(acu_buffer_release(x));
+    OK(acu_stream_release(stream));
+}
+
 TEST(variables_by_their_host_addresses) {
     void *at = NULL, *again = NULL;
     size_t size = 0;
@@ -443,6 +472,7 @@ int main(void) {
         P(a_kernel_that_nobody_gave_a_function),
         P(the_threads_own_stream),
         P(nodes_name_the_host_function),
+        P(the_safe_layer_runs_one),
         P(variables_by_their_host_addresses),
         P(parts_of_variables),
         P(what_is_wrong_with_a_variable),

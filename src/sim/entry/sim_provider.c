@@ -45,6 +45,7 @@ static const acu_sim provider = {
 /* The loader's own is weak, and NULL. */
 const acu_sim *acu_sim_provider = &provider;
 
+#ifdef __GLIBC__ /* musl keeps what is closed */
 /*
  * A plugin with the simulator in it stays in the process when it is closed, because the
  * simulator's threads go on, and functions of it are called when a thread of the program ends. This
@@ -57,6 +58,7 @@ static __attribute__((constructor)) void stay(void) {
     if (dladdr1(&provider, &info, (void **)&map, RTLD_DL_LINKMAP) && map && *map->l_name)
         (void)dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
+#endif
 
 /* ---- for tests ---- */
 
