@@ -140,13 +140,13 @@ acu_range_scope acu_range_enter(acu_domain *domain, const char *name);
 
 void acu_range_cleanup(acu_range_scope *scope);
 
-#define ACU_RANGE_JOIN(name, line)     name##line
-#define ACU_RANGE_VARIABLE(name, line) ACU_RANGE_JOIN(name, line)
+#define ACU_RANGE_JOIN(name, number)     name##number
+#define ACU_RANGE_VARIABLE(name, number) ACU_RANGE_JOIN(name, number)
 
 /** Begins a range that ends when the scope does: `ACU_RANGE(NULL, "solve");` */
 #define ACU_RANGE(domain, name)                                                                    \
     __attribute__((cleanup(acu_range_cleanup), unused)) acu_range_scope ACU_RANGE_VARIABLE(        \
-        acu_range_, __LINE__) = acu_range_enter((domain), (name))
+        acu_range_, __COUNTER__) = acu_range_enter((domain), (name))
 
 ACU_END_C
 

@@ -204,7 +204,7 @@ double acu_sim_footprint_power(int steps) {
 /* ---- footprints ---- */
 
 /* Returns the logarithm of the largest ratio that a GPU has and that is not more than `most`, in
- * steps. Of 10 no GPU was asked. */
+ * steps. */
 static int limit_of(unsigned most) {
     static const struct {
         unsigned short ratio, steps;
