@@ -148,7 +148,7 @@ def test_the_whole_library_is_small(library: Library) -> None:
             part = "runtime" if name in runtime else "profiling" if name in profiling else part
         found[part] += int(text) + int(data)
     print(f"bytes of code, constants and data: {found}")
-    assert found["cuda"] <= 1280 * 1024
+    assert found["cuda"] <= 1408 * 1024
     assert 0 < found["nvml"] <= 320 * 1024
     assert 0 < found["webgpu"] <= 192 * 1024
     assert 0 < found["runtime"] <= 192 * 1024
