@@ -276,9 +276,33 @@ static void errors_use_the_line(void **state) {
     OK(acu_stream_release(stream));
 }
 
+static void code_and_tensor_maps(void **state) {
+    (void)state;
+    static const char raw[128];
+    acu_stream *stream = stream_on(0);
+    acu_buffer *x = numbers_on(stream, 8);
+    acu_code *code = NULL;
+    acu_code_cache *cache = NULL;
+    acu_tensor_map *map = NULL;
+    const acu_code_source source = {
+        .bytes = kernels_ptx, .size = strlen(kernels_ptx), .name = "tests.ptx"};
+    OK(acu_code_create(&source, &code));
+    IS(code, code, "code %p (tests.ptx, %zu bytes of PTX)", (void *)code, strlen(kernels_ptx));
+    OK(acu_code_release(code));
+    OK(acu_code_cache_create(".", NULL, &cache));
+    IS(code_cache, cache, "code cache %p (in .)", (void *)cache);
+    OK(acu_code_cache_release(cache));
+    OK(acu_tensor_map_wrap(x, raw, &map));
+    IS(tensor_map, map, "tensor map %p (wrapped) on device 0", (void *)map);
+    OK(acu_tensor_map_release(map));
+    OK(acu_buffer_release(x));
+    OK(acu_stream_release(stream));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(streams),
+        KERNEL_TEST(code_and_tensor_maps),
         KERNEL_TEST(events_and_pools),
         KERNEL_TEST(each_kind_of_memory),
         KERNEL_TEST(memory_of_the_program),

@@ -209,25 +209,33 @@ TEST(levels_have_a_block_at_least) {
     assert_int_equal(free_memory(), before);
 }
 
-/* Of these no GPU was asked, but of one dimension. */
+/* GPUs refuse those of one dimension; of the others none was asked. */
 TEST(other_compressed_arrays_are_refused) {
     struct cudaChannelFormatDesc wrong = bc4;
     cudaArray_t a;
-    cudaMipmappedArray_t m;
     wrong.y = 8;
     FAILS(cudaErrorNotSupported, cudaMallocArray(&a, &wrong, WIDTH, HEIGHT, 0));
     FAILS(cudaErrorInvalidValue, cudaMallocArray(&a, &bc4, WIDTH, 0, 0));
-    FAILS(cudaErrorNotSupported,
+    FAILS(cudaErrorInvalidValue,
           cudaMalloc3DArray(&a, &bc4, extent(WIDTH, 0, 2), cudaArrayLayered));
     FAILS(cudaErrorNotSupported,
           cudaMallocArray(&a, &bc4, WIDTH, HEIGHT, cudaArraySurfaceLoadStore));
-    FAILS(cudaErrorNotSupported,
-          cudaMalloc3DArray(&a, &bc4, extent(8, 8, 12), cudaArrayLayered | cudaArrayCubemap));
-    FAILS(cudaErrorNotSupported,
-          cudaMallocMipmappedArray(&m, &bc4, extent(WIDTH, HEIGHT, 4), 2, 0));
-    FAILS(cudaErrorNotSupported,
-          cudaMallocMipmappedArray(&m, &bc4, extent(8, 8, 6), 2, cudaArrayCubemap));
+    FAILS(cudaErrorNotSupported, cudaMalloc3DArray(&a, &bc4, extent(8, 8, 12),
+                                                   cudaArrayLayered | cudaArraySurfaceLoadStore));
     FAILS(cudaErrorInvalidValue, cudaMallocArray(&a, &bc4, 4 << 20, HEIGHT, 0));
+}
+
+TEST(cubes_and_their_levels_are_compressed) {
+    cudaArray_t a;
+    cudaMipmappedArray_t m;
+    OK(cudaMalloc3DArray(&a, &bc4, extent(8, 8, 12), cudaArrayLayered | cudaArrayCubemap));
+    OK(cudaFreeArray(a));
+    OK(cudaMallocMipmappedArray(&m, &bc4, extent(WIDTH, HEIGHT, 4), 2, 0));
+    OK(cudaFreeMipmappedArray(m));
+    OK(cudaMallocMipmappedArray(&m, &bc4, extent(8, 8, 3), 2, cudaArrayLayered));
+    OK(cudaFreeMipmappedArray(m));
+    OK(cudaMallocMipmappedArray(&m, &bc4, extent(8, 8, 6), 2, cudaArrayCubemap));
+    OK(cudaFreeMipmappedArray(m));
 }
 
 TEST(textures_read_them_as_their_format_says) {
@@ -261,6 +269,7 @@ int main(void) {
         T(there_are_slices_layers_and_cubes),
         T(levels_have_a_block_at_least),
         T(other_compressed_arrays_are_refused),
+        T(cubes_and_their_levels_are_compressed),
         T(textures_read_them_as_their_format_says),
     };
     return RUN(tests);

@@ -300,16 +300,6 @@ static mipmapped *new_mipmap(acu_sim_device *device, const struct cudaChannelFor
     return NULL;
 }
 
-/* A GPU was asked about compressed levels of two dimensions. */
-static cudaError_t refuse_compressed_levels(const struct cudaChannelFormatDesc *desc,
-                                            const struct cudaExtent *extent, bool is_image) {
-    return acu_sim_compressed_size(desc->f) && (extent->depth || is_image)
-               ? SIM_REFUSE(cudaErrorNotSupported,
-                            "the simulator has compressed mipmapped arrays of two dimensions "
-                            "only, and none of another API's memory")
-               : cudaSuccess;
-}
-
 /* Adds a mipmapped array to the list; returns its handle. */
 static cudaMipmappedArray_t publish(mipmapped *m) {
     m->next = mipmaps;
@@ -328,7 +318,6 @@ cudaError_t acu_sim_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArra
         return cudaErrorInvalidValue;
     *mipmappedArray = NULL;
     SIM_TRY(acu_sim_array_validate(device, desc, &extent, flags));
-    SIM_TRY(refuse_compressed_levels(desc, &extent, false));
     SIM_TRY(acu_sim_capture_allows_unsafe());
     SIM_TRY(acu_sim_array_validate_kind(desc, &extent, flags));
     mipmapped *m =
@@ -348,7 +337,9 @@ cudaError_t acu_sim_array_map_image(acu_sim_external *external, char *bytes, siz
         return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_array_validate(device, &image->formatDesc, &image->extent,
                                    image->flags & ACU_SIM_ARRAY_FLAGS));
-    SIM_TRY(refuse_compressed_levels(&image->formatDesc, &image->extent, true));
+    if (acu_sim_compressed_size(image->formatDesc.f))
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "the simulator has no compressed images of another API's memory");
     SIM_TRY(acu_sim_array_validate_kind(&image->formatDesc, &image->extent, image->flags));
     if (!image->numLevels)
         return SIM_REFUSE(cudaErrorInvalidValue,

@@ -130,24 +130,21 @@ static cudaError_t validate_format(const struct cudaChannelFormatDesc *desc) {
     return acu_sim_array_format_size(desc) ? cudaSuccess : cudaErrorInvalidChannelDescriptor;
 }
 
-/* GPUs were asked about compressed arrays of two and three dimensions, layers, cubes, and such as
- * texels are gathered from. */
+/* GPUs were asked about compressed arrays of two and three dimensions, layers, cubes, layered
+ * cubes, and such as texels are gathered from; they refuse those of one dimension. */
 static cudaError_t validate_compressed(const struct cudaChannelFormatDesc *desc,
                                        const struct cudaExtent *extent, unsigned flags) {
-    const bool is_known = !flags || flags == cudaArrayLayered || flags == cudaArrayCubemap ||
-                          flags == cudaArrayTextureGather;
+    const unsigned shapes = cudaArrayLayered | cudaArrayCubemap;
+    const bool is_known = !(flags & ~shapes) || flags == cudaArrayTextureGather;
     if (!extent->height)
-        return flags ? SIM_REFUSE(cudaErrorNotSupported,
-                                  "the simulator has no compressed layers of one dimension")
-                     : SIM_REFUSE(cudaErrorInvalidValue,
-                                  "the height is 0, and a compressed array has two dimensions at "
-                                  "least");
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the height is 0, and a compressed array has two dimensions at least");
     return acu_sim_compressed_is_described(desc) && is_known
                ? cudaSuccess
                : SIM_REFUSE(cudaErrorNotSupported,
-                            "the simulator has no such compressed array: only those with no flags "
-                            "or one of cudaArrayLayered, cudaArrayCubemap and "
-                            "cudaArrayTextureGather, and with the bits that "
+                            "the simulator has no such compressed array: only those with no flags, "
+                            "with cudaArrayLayered, cudaArrayCubemap or both, or with "
+                            "cudaArrayTextureGather alone, and with the bits that "
                             "cudaCreateChannelDesc() gives the format");
 }
 

@@ -101,7 +101,7 @@ static axis place_on(float at, int beside, size_t size, enum cudaTextureAddressM
         a.weight = (int)(x & (ONE - 1));
         x >>= 8;
     } else {
-        x >>= bits;
+        x = ((x >> (bits - 8)) + beside) >> 8;
         if (mode == cudaAddressModeMirror && x == (long long)size)
             x--; /* the edge itself, of which the mirror has none */
     }
@@ -162,15 +162,23 @@ static void direction_of(unsigned face, float s, float t, float at[3]) {
     }
 }
 
-/* Replaces a texel beyond an edge of a face by the one next to it, on the neighbouring face. */
+static float clamp_to_one(float x) {
+    return x < -1 ? -1 : x > 1 ? 1 : x;
+}
+
+/* Replaces a texel beyond an edge of a face by one of the neighbouring face, as far from the edge.
+ */
 static void cross_edge(long long size, unsigned *face, long long *x, long long *y) {
-    const float n = (float)size;
+    const float n = (float)size, s = ((float)*x * 2 + 1) / n - 1, t = ((float)*y * 2 + 1) / n - 1;
+    const float u = clamp_to_one(s), v = clamp_to_one(t);
     float at[3];
-    direction_of(*face, ((float)*x * 2 + 1) / n - 1, ((float)*y * 2 + 1) / n - 1, at);
+    direction_of(*face, u, v, at);
+    at[*face / 2] *= 1 - fabsf(s - u) - fabsf(t - v);
     *face = face_of(at);
-    const long long u = floor_of((double)(at[0] * n)), v = floor_of((double)(at[1] * n));
-    *x = u < 0 ? 0 : u >= size ? size - 1 : u;
-    *y = v < 0 ? 0 : v >= size ? size - 1 : v;
+    for (int i = 0; i < 2; i++) {
+        const long long to = floor_of((double)(at[i] * n));
+        *(i ? y : x) = to < 0 ? 0 : to >= size ? size - 1 : to;
+    }
 }
 
 /* ---- mixing ---- */
@@ -198,18 +206,43 @@ static size_t slice_of(const acu_sim_image *image, acu_sim_geometry geometry, un
     return image->first_layer + from * faces + face;
 }
 
+/* Returns the integer that means 1 where texels are mixed: that of signed bytes has 8 bits. */
+static double own_most(const acu_sim_image *image, int component) {
+    const double most = acu_sim_image_most(image, component);
+    const bool is_block = acu_sim_compressed_size(image->format.f) > 0;
+    return most == 32767 && image->format.x == 8 && !is_block ? 127 : most;
+}
+
+/* Returns the integer that means 1 in the border: that of bytes, and of blocks with four channels,
+ * has 8 bits. */
+static double border_most(const acu_sim_image *image, int component) {
+    const double most = own_most(image, component);
+    const bool is_wide = acu_sim_compressed_size(image->format.f) > 0 && !image->format.w;
+    return most == 65535 && image->format.x == 8 && !is_wide ? 255 : most;
+}
+
+/* Returns a component of the border as the texels' format has it: sRGB's colors are those of a
+ * byte, and of other fractions a half is rounded down. */
+static float border_part(const acu_sim_image *image, int component, float x) {
+    const double most = border_most(image, component);
+    if (acu_sim_image_is_color(image, component))
+        return acu_sim_image_srgb_color(x);
+    if (!(most > 0))
+        return x;
+    const double least = acu_sim_image_most(image, component) == 32767 ? -1 : 0;
+    const double within = (double)x > 1 ? 1 : (double)x > least ? (double)x : least;
+    return (float)((double)-floor_of(0.5 - within * most) / most);
+}
+
 /* Returns the color of the border, of which a texture has as many channels as its texels. A
- * compressed one has an alpha of 1 where its texels have none; and where they have 8 bits, so has
- * the border, with a half rounded down. Of the latter a GPU was asked for BC1. */
+ * compressed one has an alpha of 1 where its texels have none. */
 static acu_sim_texel border_of(const acu_sim_texture *t, const acu_sim_image *image) {
     const struct cudaChannelFormatDesc *f = &image->format;
     const int channels = 1 + (f->y != 0) + (f->z != 0) + (f->w != 0);
-    const bool is_compressed = acu_sim_compressed_size(f->f) > 0;
     acu_sim_texel texel = {{0}};
-    texel.f[3] = is_compressed ? 1 : 0;
-    memcpy(texel.f, t->texture.borderColor, (size_t)channels * sizeof *texel.f);
-    for (int i = 0; i < 4 && is_compressed && channels == 4; i++)
-        texel.f[i] = (float)-floor_of(0.5 - (double)texel.f[i] * 255) / 255;
+    texel.f[3] = acu_sim_compressed_size(f->f) ? 1 : 0;
+    for (int i = 0; i < channels; i++)
+        texel.f[i] = border_part(image, i, t->texture.borderColor[i]);
     return texel;
 }
 
@@ -276,7 +309,8 @@ static void divide_missing(corners *c, int missing) {
 }
 
 /* Reads the corners of a square across the edges of a cube's faces. At a cube's corner there are
- * three texels. */
+ * three texels. Samples along a footprint may have squares with more than one texel beyond a
+ * corner: what a GPU reads there is not known, and here it is a texel next to the corner. */
 static void read_seamless(const acu_sim_image *image, const acu_sim_place *place, unsigned level,
                           share of, corners *c) {
     const acu_sim_size size = acu_sim_image_size(image, level);
@@ -284,7 +318,8 @@ static void read_seamless(const acu_sim_image *image, const acu_sim_place *place
     float at[3] = {place->at[0], place->at[1], place->at[2]};
     const unsigned face = face_of(at);
     axis axes[2];
-    int missing = -1;
+    int missing = 0;
+    unsigned missing_count = 0;
     for (int i = 0; i < 2; i++) /* in a border nothing is brought back */
         axes[i] = place_on(at[i], place->beside[i], size.width, cudaAddressModeBorder, true, true);
     c->count = 4;
@@ -295,14 +330,14 @@ static void read_seamless(const acu_sim_image *image, const acu_sim_place *place
         unsigned on = face;
         if (beyond_x && beyond_y) {
             missing = k;
-            continue;
+            missing_count++;
         }
         if (beyond_x || beyond_y)
             cross_edge(n, &on, &x, &y);
         c->texel[k] = acu_sim_image_texel(image, level, (size_t)x, (size_t)y,
                                           slice_of(image, place->geometry, place->layer, on));
     }
-    if (missing >= 0)
+    if (missing_count == 1)
         divide_missing(c, missing);
 }
 
@@ -327,7 +362,9 @@ static void read_corners(const acu_sim_texture *t, const acu_sim_image *image,
         axes[i] = place_on(at[i], i < 2 ? place->beside[i] : 0, sizes[i], t->texture.addressMode[i],
                            t->texture.normalizedCoords != 0, mixes);
     c->count = mixes ? 1u << dimensions : 1;
-    if (dimensions == 3)
+    if (!mixes)
+        c->weight[0] = weight_of(of);
+    else if (dimensions == 3)
         set_cube(c->weight, weight_of(of), axes[0].weight, axes[1].weight, axes[2].weight);
     else
         set_square(c->weight, weight_of(of), axes[0].weight, axes[1].weight);
@@ -353,13 +390,6 @@ static float nearest(double sum) {
     bits++;
     memcpy(&away, &bits, 4);
     return (double)away - sum == sum - (double)even ? away : even;
-}
-
-/* Returns the integer that means 1 where texels are mixed: that of signed bytes has 8 bits. */
-static double own_most(const acu_sim_image *image, int component) {
-    const double most = acu_sim_image_most(image, component);
-    const bool is_block = acu_sim_compressed_size(image->format.f) > 0;
-    return most == 32767 && image->format.x == 8 && !is_block ? 127 : most;
 }
 
 /* Makes a sum of signed bytes a number of 16 bits: of what these count more, 1/127, only the part
@@ -485,18 +515,6 @@ static long long parts_of(float levels) {
     return (long long)((double)(levels > most ? most : levels < -most ? -most : levels) * ONE);
 }
 
-/* Returns the level, in parts of one, that the sampler and the mipmap allow. */
-static long long clamp_level(const acu_sim_texture *t, const acu_sim_image *image, float level) {
-    const struct cudaTextureDesc *s = &t->texture;
-    const long long least = parts_of(s->minMipmapLevelClamp),
-                    most = parts_of(s->maxMipmapLevelClamp);
-    const long long last = (long long)(image->level_count - 1) * ONE;
-    long long parts = parts_of(level) + parts_of(s->mipmapLevelBias);
-    parts = parts < least ? least : parts;
-    parts = parts > most ? most : parts;
-    return parts < 0 ? 0 : parts > last ? last : parts;
-}
-
 /* Brings a level nearer to a whole one, as GPUs do with anisotropy unless the sampler says that
  * they must not: the part above a whole one grows faster, and from later on, the more is allowed.
  */
@@ -514,13 +532,34 @@ static long long snap(const acu_sim_texture *t, long long parts) {
     return parts - rest + (part < 0 ? 0 : part > ONE ? ONE : part);
 }
 
-/* Returns the level that derivatives give, in parts of one. */
+/* Returns the level's bias in parts of one; anisotropic footprints have 64ths of it. */
+static long long bias_of(const acu_sim_texture *t, bool by_footprint) {
+    const long long parts = parts_of(t->texture.mipmapLevelBias);
+    return by_footprint && t->texture.maxAnisotropy > 1 ? parts - remainder_of(parts, 4) : parts;
+}
+
+/* Returns the level, in parts of one, that the sampler and the mipmap allow. */
+static long long clamp_level(const acu_sim_texture *t, const acu_sim_image *image,
+                             long long parts) {
+    const struct cudaTextureDesc *s = &t->texture;
+    const long long least = parts_of(s->minMipmapLevelClamp),
+                    most = parts_of(s->maxMipmapLevelClamp);
+    const long long last = (long long)(image->level_count - 1) * ONE;
+    parts = parts < least ? least : parts;
+    parts = parts > most ? most : parts;
+    return parts < 0 ? 0 : parts > last ? last : parts;
+}
+
+/* Returns the level that derivatives give, in parts of one. A GPU brings it nearer to a whole one
+ * before it is clamped. */
 static long long level_of(const acu_sim_texture *t, const acu_sim_image *image, float level,
                           bool by_footprint) {
-    const long long parts = image->levels ? clamp_level(t, image, level) : 0;
-    if (image->levels && t->texture.mipmapFilterMode == cudaFilterModePoint)
-        return (parts + ONE / 2) / ONE * ONE;
-    return by_footprint ? snap(t, parts) : parts;
+    if (!image->levels)
+        return 0;
+    const long long parts = parts_of(level) + bias_of(t, by_footprint);
+    if (t->texture.mipmapFilterMode == cudaFilterModePoint)
+        return (clamp_level(t, image, parts) + ONE / 2) / ONE * ONE;
+    return clamp_level(t, image, by_footprint ? snap(t, parts) : parts);
 }
 
 static acu_sim_texel sample_level(const acu_sim_texture *t, const acu_sim_place *place, float level,
@@ -589,7 +628,7 @@ static void add_beside(const row *r, int x, int y, share of, double part, double
     acu_sim_place place = *r->place;
     place.beside[0] = x;
     place.beside[1] = y;
-    read_corners(r->t, r->image, &place, r->level, true, of, &c);
+    read_corners(r->t, r->image, &place, r->level, r->image->mixes, of, &c);
     add_corners(r->image, &c, part, sums);
 }
 
@@ -660,8 +699,8 @@ acu_sim_texel acu_sim_sample_grad(const acu_sim_texture *t, const acu_sim_place 
     acu_sim_image image;
     open_image(t, &image);
     const acu_sim_footprint f = footprint_of(t, &image, place, dx, dy);
-    return f.longer && image.mixes ? sample_along(t, &image, place, &f)
-                                   : sample_level(t, place, f.level, true);
+    return f.longer && acu_sim_image_is_float(&image) ? sample_along(t, &image, place, &f)
+                                                      : sample_level(t, place, f.level, true);
 }
 
 acu_sim_texel acu_sim_sample_fetch(const acu_sim_texture *t, const acu_sim_place *place,

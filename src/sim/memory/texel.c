@@ -223,6 +223,26 @@ static const unsigned short linear_of_srgb[256] = {
     0x3af8, 0x3b08, 0x3b18, 0x3b28, 0x3b40, 0x3b50, 0x3b60, 0x3b70, 0x3b80, 0x3b90, 0x3ba0, 0x3bb0,
     0x3bd0, 0x3be0, 0x3bf0, 0x3c00};
 
+bool acu_sim_image_is_color(const acu_sim_image *image, int component) {
+    return image->srgb && component < 3 && image->format.x == 8 &&
+           meaning_of(image) == FRACTION_UNSIGNED;
+}
+
+/* Returns whether a color is not less than one of sRGB's values, whose last part may be a half. The
+ * power of 2.4 that sRGB has is compared without roots. */
+static bool is_color_from(double color, double value) {
+    const double part = value / 255, base = (part + 0.055) / 1.055;
+    const double base_4 = base * base * base * base, color_4 = color * color * color * color;
+    return part <= 0.04045 ? color >= part / 12.92 : color_4 * color >= base_4 * base_4 * base_4;
+}
+
+float acu_sim_image_srgb_color(float color) {
+    unsigned value = 0;
+    while (value < 255 && is_color_from((double)color, value + 0.5))
+        value++;
+    return acu_sim_half_to_float(linear_of_srgb[value]);
+}
+
 /* Eight values have the exponent of the last one. */
 int acu_sim_image_srgb_exponent(double color) {
     unsigned last = 7;
@@ -256,7 +276,7 @@ static acu_sim_texel decode(const acu_sim_image *image, const unsigned char bits
                 (float)whole < -most && !(image->mixes && f->x == 8) ? -1 : (float)whole / most;
         else
             texel.f[i] = (float)raw / (most * 2 + 1);
-        if (image->srgb && i < 3 && f->x == 8 && means == FRACTION_UNSIGNED)
+        if (acu_sim_image_is_color(image, i))
             texel.f[i] = acu_sim_half_to_float(linear_of_srgb[raw]);
     }
     return texel;

@@ -35,6 +35,10 @@ double acu_sim_image_most(const acu_sim_image *image, int component);
 float acu_sim_half_to_float(unsigned half);
 /* Rounds to a number that 16 bits can represent. */
 float acu_sim_image_half(double value);
+/* Returns whether a component is one of sRGB's colors, which alpha is not. */
+bool acu_sim_image_is_color(const acu_sim_image *image, int component);
+/* Returns the color of the nearest of sRGB's 256 values. */
+float acu_sim_image_srgb_color(float color);
 /* Returns the exponent, as frexp() does, with which one of sRGB's colors is mixed. */
 int acu_sim_image_srgb_exponent(double color);
 /* Reads a texel within the texture. Where its memory is not there, the texel is 0, and

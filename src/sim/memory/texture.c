@@ -170,17 +170,18 @@ static cudaError_t validate_resource(const struct cudaResourceDesc *resource) {
 }
 
 /* GPUs were asked for halves as elements, for others as fractions, for sRGB where the format has
- * it, and of BC1 where the format has it not. */
+ * it, and of BC1, BC3 and BC7 where the format has it not. BC2, whose colors are those of BC3, is
+ * taken as these, which all have four channels. */
 static cudaError_t validate_compressed_reading(const struct cudaTextureDesc *t,
-                                               enum cudaChannelFormatKind kind) {
+                                               const struct cudaChannelFormatDesc *format) {
     const bool as_elements = t->readMode == cudaReadModeElementType, as_srgb = t->sRGB != 0;
-    return as_elements == acu_sim_compressed_is_half(kind) &&
-                   (as_srgb == acu_sim_compressed_is_srgb(kind) ||
-                    (as_srgb && (int)kind == cudaChannelFormatKindUnsignedBlockCompressed1))
+    return as_elements == acu_sim_compressed_is_half(format->f) &&
+                   (as_srgb == acu_sim_compressed_is_srgb(format->f) || (as_srgb && format->w))
                ? cudaSuccess
                : SIM_REFUSE(cudaErrorNotSupported,
                             "the simulator reads compressed texels as fractions, but those of BC6H "
-                            "as elements, and as sRGB where the format says so, or BC1");
+                            "as elements, and as sRGB where the format says so, or is BC1, BC2, "
+                            "BC3 or BC7");
 }
 
 /* Integers cannot be interpolated, and only those of 8 and 16 bits are read as fractions. */
@@ -194,7 +195,7 @@ static cudaError_t validate_reading(const struct cudaTextureDesc *t,
         (wide || t->readMode == cudaReadModeElementType))
         return cudaErrorInvalidFilterSetting;
     if (acu_sim_compressed_size(format->f))
-        return validate_compressed_reading(t, format->f);
+        return validate_compressed_reading(t, format);
     if (!whole && !real) /* such a format is that of fractions */
         return t->readMode == cudaReadModeElementType ? cudaErrorInvalidNormSetting : cudaSuccess;
     return t->readMode == cudaReadModeNormalizedFloat && (wide || real)
