@@ -196,7 +196,50 @@ static row along_between(void) {
 static row along_seamless(void) {
     row r = by_derivatives(G_CUBE, 32, 4, P_RANDOM, "cube grad aniso 4 seamless");
     r.sampler.seamlessCubemap = 1;
-    r.allowed = 1.0f / 16; /* beyond a cube's corner */
+    r.allowed = 1.0f / 32; /* beyond a cube's corner */
+    return r;
+}
+
+/* Samples one texel at a corner along footprints that lead beyond corners. */
+static row along_corners(void) {
+    row r = along_seamless();
+    snprintf(r.name, sizeof r.name, "cube grad aniso 16 seamless corner");
+    r.pattern = P_ONE;
+    r.width = r.height = 4;
+    r.levels = 0;
+    r.sampler.maxAnisotropy = 16;
+    r.count = 4000;
+    return r;
+}
+
+static row with_bias(unsigned anisotropy, int is_exact, float bias, const char *what) {
+    row r = by_derivatives(G_2D, 32, anisotropy, P_LEVEL, what);
+    r.sampler.mipmapLevelBias = bias;
+    r.sampler.disableTrilinearOptimization = is_exact;
+    return r;
+}
+
+/* Samples beyond edges what is made of bytes or of 16 bits; a part of the border is a tie of both.
+ */
+static row border_of(int bits, enum cudaChannelFormatKind kind, const char *what) {
+    row r = of_floats(G_2D, what);
+    r.format = (struct cudaChannelFormatDesc){bits, bits, bits, bits, kind};
+    r.sampler.readMode = cudaReadModeNormalizedFloat;
+    for (int i = 0; i < 4; i++)
+        r.sampler.borderColor[i] = i < 2 ? 0.5f - (float)i : 0.3f * (float)i;
+    r.sampler.addressMode[0] = r.sampler.addressMode[1] = cudaAddressModeBorder;
+    return r;
+}
+
+static row border_of_srgb(void) {
+    row r = border_of(8, cudaChannelFormatKindUnsigned, "2d border of sRGB");
+    r.sampler.sRGB = 1;
+    return r;
+}
+
+static row border_of_points(void) {
+    row r = border_of(8, cudaChannelFormatKindUnsigned, "2d border of bytes as points");
+    r.sampler.filterMode = cudaFilterModePoint;
     return r;
 }
 
@@ -299,7 +342,16 @@ int get_more_row(unsigned index, row *out) {
                         shaped(BC1, "cubes", G_ACUBE, 8, 12),
                         shaped_levels(BC1, "3d levels", G_3D, 8),
                         shaped_levels(BC1, "levels of layers", G_A2D, 3),
-                        shaped_levels(BC7, "levels of a cube", G_CUBE, 6)};
+                        shaped_levels(BC7, "levels of a cube", G_CUBE, 6),
+                        along_corners(),
+                        with_bias(0, 0, 0.6f, "2d grad bias 0.6"),
+                        with_bias(4, 0, -1.7f, "2d grad aniso 4 bias -1.7"),
+                        with_bias(4, 1, 0.6f, "2d grad aniso 4 exact bias 0.6"),
+                        border_of(8, cudaChannelFormatKindSigned, "2d border of signed bytes"),
+                        border_of(16, cudaChannelFormatKindUnsigned, "2d border of 16 bits"),
+                        border_of(16, cudaChannelFormatKindSigned, "2d border of signed 16 bits"),
+                        border_of_srgb(),
+                        border_of_points()};
     if (index >= sizeof rows / sizeof *rows)
         return 0;
     *out = rows[index];

@@ -252,7 +252,8 @@ acu_sim_footprint acu_sim_footprint_of(const double dx[3], const double dy[3], u
 
 /* ---- cubes ---- */
 
-/* A place on a face: the axis along which the face lies, and the direction as far as the cube. */
+/* A place on a face: the axis along which the face lies, and the direction as far as the cube,
+ * which GPUs round to floats. */
 typedef struct spot {
     int axis;
     double at[3];
@@ -264,8 +265,10 @@ static spot spot_of(double x, double y, double z) {
     const double along = axis == 2 ? az : axis == 1 ? ay : ax;
     if (!(along > 0))
         return (spot){2, {0, 0, 1}};
-    return (spot){axis,
-                  {signed_as(ax, x) / along, signed_as(ay, y) / along, signed_as(az, z) / along}};
+    spot to = {axis, {signed_as(ax, x), signed_as(ay, y), signed_as(az, z)}};
+    for (int i = 0; i < PARTS; i++)
+        to.at[i] = (double)(float)(to.at[i] / along);
+    return to;
 }
 
 static bool is_same_face(const spot *a, const spot *b) {
