@@ -396,13 +396,23 @@ class Library:
         """What a toolkit has for the presented enumerator or macro (see Api.constant).
 
         As with functions, `NAME_V2` means what `NAME` means later, and `NAME_V1` what it meant before: a toolkit that
-        has the presented number under such a name agrees.
+        has the presented number under such a name agrees. So does one that has it under a name that the presented
+        header keeps as a macro (`#define cudaStreamAttributePriority cudaLaunchAttributePriority`).
         """
         ours = self.presented.enumerators.get(name)
         theirs = api.constant(name)
         if theirs == ours or ours is None:
             return theirs
-        return ours if any(api.enumerators[one] == ours for one in api.names_like(name)) else theirs
+        names = [*api.names_like(name), *self._older_enumerators.get(name, [])]
+        return ours if any(api.enumerators.get(one) == ours for one in names) else theirs
+
+    @cached_property
+    def _older_enumerators(self) -> dict[str, list[str]]:
+        older: dict[str, list[str]] = {}
+        for macro in self.presented.macros.values():
+            if macro.value in self.presented.enumerators:
+                older.setdefault(macro.value, []).append(macro.name)
+        return older
 
     def record_span(self, name: str) -> tuple[int, int]:
         return self._span(api.version for api in self.apis if self.records_named(api, name))

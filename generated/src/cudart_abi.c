@@ -3103,14 +3103,14 @@ static const char names_acu_cudart_type_cudaLaunchAttributeID[] =
     "cudaLaunchAttributeSharedMemoryMode";
 static const acu_value values_acu_cudart_type_cudaLaunchAttributeID[] = {
     {0, 11080}, /* cudaLaunchAttributeIgnore */
-    {1, 11080}, /* cudaLaunchAttributeAccessPolicyWindow */
-    {2, 11080}, /* cudaLaunchAttributeCooperative */
-    {3, 11080}, /* cudaLaunchAttributeSynchronizationPolicy */
+    {1, 0}, /* cudaLaunchAttributeAccessPolicyWindow */
+    {2, 0}, /* cudaLaunchAttributeCooperative */
+    {3, 0}, /* cudaLaunchAttributeSynchronizationPolicy */
     {4, 11080}, /* cudaLaunchAttributeClusterDimension */
     {5, 11080}, /* cudaLaunchAttributeClusterSchedulingPolicyPreference */
     {6, 11080}, /* cudaLaunchAttributeProgrammaticStreamSerialization */
     {7, 11080}, /* cudaLaunchAttributeProgrammaticEvent */
-    {8, 11080}, /* cudaLaunchAttributePriority */
+    {8, 0}, /* cudaLaunchAttributePriority */
     {9, 12000}, /* cudaLaunchAttributeMemSyncDomainMap */
     {10, 12000}, /* cudaLaunchAttributeMemSyncDomain */
     {11, 12080}, /* cudaLaunchAttributePreferredClusterDimension */

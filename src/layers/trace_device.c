@@ -123,11 +123,15 @@ static uint64_t measurements;
 static void forget(context *c) {
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < ROWS; i++)
-        if (rows[i].context == c)
-            rows[i] = (row){.context = NULL};
+        if (rows[i].context == c) {
+            __atomic_store_n(&rows[i].first, 0, __ATOMIC_RELAXED);
+            rows[i].context = NULL;
+            rows[i].last = 0;
+            rows[i].end = 0;
+        }
     for (size_t i = 1; i <= ITEMS; i++)
-        if (items[i].context == c)
-            items[i] = (item){.context = NULL};
+        if (items[i].context == c) /* what a thread is measuring stays that thread's */
+            items[i] = (item){.busy = items[i].busy && !items[i].row};
     *c = (context){.handle = NULL};
     pthread_mutex_unlock(&lock);
 }
@@ -138,7 +142,7 @@ static context *find_context(void *handle) {
     for (size_t i = 0; i < CONTEXTS && (!found || !found->handle); i++)
         if (contexts[i].handle == handle || (!found && !contexts[i].handle))
             found = &contexts[i];
-    if (found)
+    if (found && !found->handle)
         found->handle = handle;
     pthread_mutex_unlock(&lock);
     return found;
@@ -160,6 +164,7 @@ static unsigned take_item(context *c) {
         items[found].busy = true;
         items[found].context = c;
         items[found].number = ++measurements;
+        items[found].row = NULL;
         items[found].next = 0;
     }
     pthread_mutex_unlock(&lock);
@@ -180,8 +185,11 @@ static row *find_row(context *c, void *stream, long thread, bool *is_new) {
     for (size_t i = 0; i < ROWS && !found; i++) {
         row *at = &rows[i];
         *is_new = !at->context;
-        if (!at->context)
-            *at = (row){.context = c, .stream = stream, .thread = thread};
+        if (!at->context) { /* `first`, which is read without the lock, is 0 */
+            at->context = c;
+            at->stream = stream;
+            at->thread = thread;
+        }
         if (at->context == c && at->stream == stream && at->thread == thread)
             found = at;
     }
@@ -304,6 +312,7 @@ static unsigned start(void *stream) {
         i->recorded_ns = acu_platform_now_ns();
         if (!has_events(i) || driver.record(i->start, stream)) {
             forget(c);
+            free_item(i);
             taken = 0;
         }
     }

@@ -155,6 +155,21 @@ GROWTH = {
 }
 
 
+def test_values_are_known_by_older_names(tmp_path: Path) -> None:
+    made = library(
+        tmp_path,
+        {
+            "1.8": "enum made_old { madeOldWindow = 1 }; made_error_t madeSet(enum made_old what);",
+            "1.9": """
+              enum made_new { madeWindow = 1, madeOther = 2 };
+              #define madeOldWindow madeWindow
+              made_error_t madeSet(enum made_new what);
+            """,
+        },
+    )
+    assert [made.enumerator_since(name) for name in ("madeWindow", "madeOther")] == [0, number("1.9")]
+
+
 def test_since_and_until(tmp_path: Path) -> None:
     made = library(tmp_path, GROWTH)
     assert [api.toolkit for api in made.apis] == ["1.8", "1.9", "1.10"]

@@ -870,14 +870,14 @@ enum cudaKernelFunctionType {
 
 enum cudaLaunchAttributeID {
     cudaLaunchAttributeIgnore ACU_SINCE_11_8 = 0,
-    cudaLaunchAttributeAccessPolicyWindow ACU_SINCE_11_8 = 1,
-    cudaLaunchAttributeCooperative ACU_SINCE_11_8 = 2,
-    cudaLaunchAttributeSynchronizationPolicy ACU_SINCE_11_8 = 3,
+    cudaLaunchAttributeAccessPolicyWindow = 1,
+    cudaLaunchAttributeCooperative = 2,
+    cudaLaunchAttributeSynchronizationPolicy = 3,
     cudaLaunchAttributeClusterDimension ACU_SINCE_11_8 = 4,
     cudaLaunchAttributeClusterSchedulingPolicyPreference ACU_SINCE_11_8 = 5,
     cudaLaunchAttributeProgrammaticStreamSerialization ACU_SINCE_11_8 = 6,
     cudaLaunchAttributeProgrammaticEvent ACU_SINCE_11_8 = 7,
-    cudaLaunchAttributePriority ACU_SINCE_11_8 = 8,
+    cudaLaunchAttributePriority = 8,
     cudaLaunchAttributeMemSyncDomain ACU_SINCE_12_0 = 10,
     cudaLaunchAttributeMemSyncDomainMap ACU_SINCE_12_0 = 9,
     cudaLaunchAttributeLaunchCompletionEvent ACU_SINCE_12_3 = 12,
