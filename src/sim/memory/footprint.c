@@ -256,7 +256,7 @@ acu_sim_footprint acu_sim_footprint_of(const double dx[3], const double dy[3], u
  * which GPUs round to floats. */
 typedef struct spot {
     int axis;
-    double at[3];
+    float at[3];
 } spot;
 
 static spot spot_of(double x, double y, double z) {
@@ -265,9 +265,10 @@ static spot spot_of(double x, double y, double z) {
     const double along = axis == 2 ? az : axis == 1 ? ay : ax;
     if (!(along > 0))
         return (spot){2, {0, 0, 1}};
-    spot to = {axis, {signed_as(ax, x), signed_as(ay, y), signed_as(az, z)}};
-    for (int i = 0; i < PARTS; i++)
-        to.at[i] = (double)(float)(to.at[i] / along);
+    spot to = {axis, {0, 0, 0}};
+    to.at[0] = (float)(signed_as(ax, x) / along);
+    to.at[1] = (float)(signed_as(ay, y) / along);
+    to.at[2] = (float)(signed_as(az, z) / along);
     return to;
 }
 
@@ -279,14 +280,14 @@ static bool is_same_face(const spot *a, const spot *b) {
  * edge; of the opposite one, of which no GPU was asked, it leads over a whole face. */
 static void set_way_to(const spot *from, const spot *to, double half, double way[PARTS]) {
     for (int i = 0; i < PARTS; i++)
-        way[i] = (to->at[i] - from->at[i]) * half;
+        way[i] = ((double)to->at[i] - (double)from->at[i]) * half;
     way[from->axis] = 0;
     if (is_same_face(from, to))
         return;
     const int across = to->axis == from->axis ? (from->axis + 1) % 3 : to->axis;
-    const double side = to->at[across] < 0 ? -1 : 1, up = from->at[from->axis];
-    way[across] =
-        add(cut((1 - from->at[across] * side) * half), cut((1 - to->at[from->axis] * up) * half));
+    const double side = to->at[across] < 0 ? -1 : 1, up = (double)from->at[from->axis];
+    way[across] = add(cut((1 - (double)from->at[across] * side) * half),
+                      cut((1 - (double)to->at[from->axis] * up) * half));
 }
 
 /* Makes a way across a face one of two dimensions, in the directions of the face's texels. */
