@@ -224,8 +224,7 @@ static void opens(void) {
     ASK(cudaIpcCloseMemHandle(small));
     ASK(cudaIpcCloseMemHandle(small));
     ASK(cudaIpcCloseMemHandle(next));
-    ASK(cudaIpcOpenMemHandle(&late, handles[2], cudaIpcMemLazyEnablePeerAccess));
-    ASK(cudaIpcOpenMemHandle(&late, handles[1], cudaIpcMemLazyEnablePeerAccess));
+    /* Handles of a maker that has ended are not opened: 400 on one machine, 1 and 0 on others. */
     ASK(cudaMemset(large, 0, 1));
     struct cudaPointerAttributes a = {.type = (enum cudaMemoryType)9};
     ASK(cudaPointerGetAttributes(&a, large));
