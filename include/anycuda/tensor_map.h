@@ -48,7 +48,8 @@ typedef enum acu_tensor_interleave {
     ACU_TENSOR_INTERLEAVE_32B
 } acu_tensor_interleave;
 
-/** How a tile is shuffled in shared memory, with CUDA's numbers. The last three came with 12.8. */
+/** How a tile is shuffled in shared memory, with CUDA's numbers. The last three came with 12.8
+ * and compute capability 10.0. */
 typedef enum acu_tensor_swizzle {
     ACU_TENSOR_SWIZZLE_NONE,
     ACU_TENSOR_SWIZZLE_32B, /* pieces of 16 bytes within 32 */

@@ -241,38 +241,37 @@ CASE(nodes_that_the_device_can_update) {
     value.deviceUpdatableKernelNode.deviceUpdatable = 1;
     OK(cudaGraphKernelNodeSetAttribute(node, cudaLaunchAttributeDeviceUpdatableKernelNode, &value));
     cudaGraphDeviceNode_t handle = value.deviceUpdatableKernelNode.devNode;
-    ASK(handle != NULL);
+    IS(handle != NULL);
     memset(&value, 0, sizeof value);
     OK(cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributeDeviceUpdatableKernelNode, &value));
     EQUAL(value.deviceUpdatableKernelNode.deviceUpdatable, 1);
     IS(value.deviceUpdatableKernelNode.devNode != NULL);
-    ASK(value.deviceUpdatableKernelNode.devNode == handle);
+    IS(value.deviceUpdatableKernelNode.devNode == handle);
     SAYS(cudaErrorInvalidValue, cudaGraphKernelNodeSetAttribute(
                                     node, cudaLaunchAttributeDeviceUpdatableKernelNode, &value));
     value.deviceUpdatableKernelNode.devNode = NULL;
     ASK(cudaGraphKernelNodeSetAttribute(node, cudaLaunchAttributeDeviceUpdatableKernelNode,
                                         &value));
-    ASK(value.deviceUpdatableKernelNode.devNode == handle);
-    ASK(cudaGraphKernelNodeCopyAttributes(other, node));
-    ASK(cudaGraphKernelNodeCopyAttributes(node, other));
-    ASK(cudaGraphDestroyNode(node));
-    ASK(cudaGraphClone(&clone, graph));
-    OK(cudaGraphCreate(&outer, 0));
-    ASK(cudaGraphAddChildGraphNode(&child, outer, NULL, 0, graph));
-    OK(cudaGraphDestroy(outer));
-    if (clone)
-        OK(cudaGraphDestroy(clone));
+    IS(value.deviceUpdatableKernelNode.devNode == handle);
+    SAYS(cudaErrorNotSupported, cudaGraphKernelNodeCopyAttributes(other, node));
+    SAYS(cudaErrorNotSupported, cudaGraphKernelNodeCopyAttributes(node, other));
+    SAYS(cudaErrorNotSupported, cudaGraphDestroyNode(node));
+    SAYS(cudaErrorNotSupported, cudaGraphClone(&clone, graph));
     OK(cudaGraphInstantiate(&exec, graph, 0));
-    ASK(cudaGraphInstantiate(&second, graph, 0));
-    ASK(cudaGraphExecUpdate(exec, graph, &info));
-    ASK(info.result);
-    ASK(cudaGraphExecUpdate(exec, empty, &info));
-    ASK(info.result);
+    SAYS(cudaErrorNotSupported, cudaGraphInstantiate(&second, graph, 0));
+    SAYS(cudaErrorNotSupported, cudaGraphExecUpdate(exec, graph, &info));
+    EQUAL(info.result, cudaGraphExecUpdateSuccess);
+    SAYS(cudaErrorNotSupported, cudaGraphExecUpdate(exec, empty, &info));
+    EQUAL(info.result, cudaGraphExecUpdateSuccess);
     OK(cudaGraphUpload(exec, NULL));
     OK(cudaGraphLaunch(exec, NULL));
     OK(cudaStreamSynchronize(NULL));
     (void)cudaGetLastError();
     OK(cudaGraphExecDestroy(exec));
+    /* A launch ended with 719 on an H100 where this copy was made and destroyed before. */
+    OK(cudaGraphCreate(&outer, 0));
+    OK(cudaGraphAddChildGraphNode(&child, outer, NULL, 0, graph));
+    OK(cudaGraphDestroy(outer));
     OK(cudaGraphDestroy(empty));
     OK(cudaGraphDestroy(graph));
     OK(cuModuleUnload(module));

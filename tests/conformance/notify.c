@@ -121,10 +121,10 @@ CASE(coredumps_of_a_context) {
     size_t size = sizeof on;
     OK(cudaFree(NULL));
     OK(cuCoredumpGetAttribute(CU_COREDUMP_ENABLE_ON_EXCEPTION, &on, &size));
-    ASK(on);
-    ASK(size);
+    EQUAL(on, false);
+    EQUAL(size, 1);
     OK(cuCoredumpGetAttribute(CU_COREDUMP_ENABLE_ON_EXCEPTION, NULL, &size));
-    ASK(size);
+    EQUAL(size, 1);
     on = true;
     size = sizeof on;
     OK(cuCoredumpSetAttribute(CU_COREDUMP_ENABLE_ON_EXCEPTION, &on, &size));
@@ -139,14 +139,15 @@ CASE(coredumps_of_a_context) {
     size = sizeof path;
     OK(cuCoredumpGetAttribute(CU_COREDUMP_FILE, path, &size));
     SAME_TEXT(path, "a-path");
-    ASK(size);
+    EQUAL(size, 1024);
     size = 3;
-    ASK(cuCoredumpGetAttribute(CU_COREDUMP_FILE, path, &size));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuCoredumpGetAttribute(CU_COREDUMP_FILE, path, &size));
     size = sizeof on;
-    ASK(cuCoredumpSetAttribute(CU_COREDUMP_ENABLE_USER_TRIGGER, &on, &size));
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         cuCoredumpSetAttribute(CU_COREDUMP_ENABLE_USER_TRIGGER, &on, &size));
     size = sizeof path;
-    ASK(cuCoredumpSetAttribute(CU_COREDUMP_PIPE, path, &size));
-    ASK(cuCoredumpGetAttribute((CUcoredumpSettings)99, path, &size));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuCoredumpSetAttribute(CU_COREDUMP_PIPE, path, &size));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuCoredumpGetAttribute((CUcoredumpSettings)99, path, &size));
     if (driver() >= 12050) {
         size = sizeof flags;
         flags = CU_COREDUMP_SKIP_GLOBAL_MEMORY;
@@ -192,9 +193,9 @@ CASE(the_state_of_this_process) {
     SAYS(CUDA_SUCCESS, cuCheckpointProcessGetState((int)getpid(), &state));
     EQUAL(state, CU_PROCESS_STATE_RUNNING);
     ASK(cuCheckpointProcessGetRestoreThreadId((int)getpid(), &thread));
-    ASK(cuCheckpointProcessUnlock((int)getpid(), NULL));
-    ASK(cuCheckpointProcessCheckpoint((int)getpid(), NULL));
-    ASK(cuCheckpointProcessRestore((int)getpid(), NULL));
-    ASK(cuCheckpointProcessGetState(-1, &state));
-    ASK(cuCheckpointProcessGetState((int)getpid(), NULL));
+    SAYS(CUDA_ERROR_ILLEGAL_STATE, cuCheckpointProcessUnlock((int)getpid(), NULL));
+    SAYS(CUDA_ERROR_ILLEGAL_STATE, cuCheckpointProcessCheckpoint((int)getpid(), NULL));
+    SAYS(CUDA_ERROR_ILLEGAL_STATE, cuCheckpointProcessRestore((int)getpid(), NULL));
+    SAYS(CUDA_ERROR_OPERATING_SYSTEM, cuCheckpointProcessGetState(-1, &state));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuCheckpointProcessGetState((int)getpid(), NULL));
 }

@@ -536,10 +536,10 @@ CASE(a_streams_policy_that_does_not_exist) {
     cudaLaunchAttributeValue value = {0};
     OK(cudaStreamCreate(&stream));
     value.syncPolicy = (enum cudaSynchronizationPolicy)77;
-    FAILS(FROM(11080, cudaErrorInvalidValue, cudaErrorNotSupported),
+    FAILS(cudaErrorInvalidValue,
           cudaStreamSetAttribute(stream, cudaLaunchAttributeSynchronizationPolicy, &value));
     value.syncPolicy = (enum cudaSynchronizationPolicy)0;
-    FAILS(FROM(11080, cudaErrorInvalidValue, cudaErrorNotSupported),
+    FAILS(cudaErrorInvalidValue,
           cudaStreamSetAttribute(stream, cudaLaunchAttributeSynchronizationPolicy, &value));
     OK(cudaStreamDestroy(stream));
 }
@@ -564,10 +564,10 @@ CASE(a_streams_window) {
     EQUAL(got.accessPolicyWindow.hitProp, cudaAccessPropertyPersisting);
     EQUAL(got.accessPolicyWindow.missProp, cudaAccessPropertyStreaming);
     value.accessPolicyWindow.hitRatio = 2;
-    FAILS(FROM(11080, cudaErrorInvalidValue, cudaErrorNotSupported),
+    FAILS(cudaErrorInvalidValue,
           cudaStreamSetAttribute(stream, cudaLaunchAttributeAccessPolicyWindow, &value));
     value.accessPolicyWindow.hitRatio = -1;
-    FAILS(FROM(11080, cudaErrorInvalidValue, cudaErrorNotSupported),
+    FAILS(cudaErrorInvalidValue,
           cudaStreamSetAttribute(stream, cudaLaunchAttributeAccessPolicyWindow, &value));
     value.accessPolicyWindow.hitRatio = 1;
     value.accessPolicyWindow.hitProp = (enum cudaAccessProperty)9;
@@ -575,11 +575,11 @@ CASE(a_streams_window) {
          cudaStreamSetAttribute(stream, cudaLaunchAttributeAccessPolicyWindow, &value));
     value.accessPolicyWindow.hitProp = cudaAccessPropertyNormal;
     value.accessPolicyWindow.missProp = cudaAccessPropertyPersisting;
-    FAILS(FROM(11080, cudaErrorInvalidValue, cudaErrorNotSupported),
+    FAILS(cudaErrorInvalidValue,
           cudaStreamSetAttribute(stream, cudaLaunchAttributeAccessPolicyWindow, &value));
     value.accessPolicyWindow.missProp = cudaAccessPropertyNormal;
     value.accessPolicyWindow.num_bytes = (size_t)1 << 40;
-    FAILS(FROM(11080, cudaErrorInvalidValue, cudaErrorNotSupported),
+    FAILS(cudaErrorInvalidValue,
           cudaStreamSetAttribute(stream, cudaLaunchAttributeAccessPolicyWindow, &value));
     OK(cudaStreamDestroy(stream));
     OK(cudaFree(memory));

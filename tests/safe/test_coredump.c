@@ -48,7 +48,7 @@ static void switches(void **state) {
     FAILS(acu_coredump_get_switch(0, (acu_coredump_switch)7, &on), 1, "'which' is 7");
     FAILS(acu_coredump_set_switch(0, (acu_coredump_switch)0, true), 1, "'which' is 0");
     if (is_simulated())
-        FAILS(acu_coredump_set_switch(0, ACU_COREDUMP_ON_REQUEST, true), 801, "pipe");
+        FAILS(acu_coredump_set_switch(0, ACU_COREDUMP_ON_REQUEST, true), 1, "pipe");
 }
 
 static void paths(void **state) {
@@ -56,8 +56,7 @@ static void paths(void **state) {
     char path[ACU_COREDUMP_PATH_SIZE] = "", longest[ACU_COREDUMP_PATH_SIZE + 1];
     const acu_device device = another_device();
     NEEDS(12010);
-    OK(acu_coredump_get_path(device, ACU_COREDUMP_FILE, path));
-    assert_true(*path);
+    OK(acu_coredump_get_path(device, ACU_COREDUMP_FILE, path)); /* an H100 has an empty one */
     OK(acu_coredump_set_path(device, ACU_COREDUMP_FILE, "/tmp/coredump-of-a-test"));
     OK(acu_coredump_get_path(device, ACU_COREDUMP_FILE, path));
     assert_string_equal(path, "/tmp/coredump-of-a-test");

@@ -248,10 +248,9 @@ static void attributes(void **state) {
     attribute.val.cooperative = 0;
     OK(acu_node_get_attribute(b, &attribute));
     assert_int_equal(attribute.val.cooperative, 1);
-    attribute.id = cudaLaunchAttributeSynchronizationPolicy; /* a stream's; 11.7 knows none */
-    int wrong = runtime_version() < 11080 ? 801 : 1;
-    FAILS(acu_node_get_attribute(a, &attribute), wrong, "cudaGraphKernelNodeGetAttribute");
-    FAILS(acu_node_set_attribute(empty, &attribute), wrong, "cudaGraphKernelNodeSetAttribute");
+    attribute.id = cudaLaunchAttributeSynchronizationPolicy; /* a stream's */
+    FAILS(acu_node_get_attribute(a, &attribute), 1, "cudaGraphKernelNodeGetAttribute");
+    FAILS(acu_node_set_attribute(empty, &attribute), 1, "cudaGraphKernelNodeSetAttribute");
     FAILS(acu_node_copy_attributes(a, empty), 1, "cudaGraphKernelNodeCopyAttributes");
     FAILS(acu_node_get_attribute(a, NULL), ACU_ERROR_ARGUMENT, "'attribute' is NULL");
     FAILS(acu_node_set_attribute(a, NULL), ACU_ERROR_ARGUMENT, "'attribute' is NULL");

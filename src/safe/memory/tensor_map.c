@@ -91,18 +91,29 @@ static int encode(const acu_tensor_map *map) {
     return code;
 }
 
-/* Returns 0 where the device has tensor maps; else a failure recorded for `call`. */
-static int check_device(const char *call, const acu_buffer *buffer) {
+/* Returns whether an H100 refuses the tensor: PTX has such elements and swizzlings from compute
+ * capability 10.0 on. */
+static bool needs_ten(const acu_tensor *t) {
+    return t->elements >= ACU_TENSOR_U4 || t->swizzle >= ACU_TENSOR_SWIZZLE_128B_ATOM_32B;
+}
+
+/* Returns 0 where the device has tensor maps of the kind; else a failure recorded for `call`. */
+static int check_device(const char *call, const acu_buffer *buffer, const acu_tensor *tensor) {
     int major = 0;
     const int code = (int)cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor,
                                                  buffer->object.device);
     if (code)
         return acu_cuda_failed_on(call, buffer, code);
-    return major >= 9 ? 0
-                      : acu_fail_on(call, buffer, ACU_NOT_SUPPORTED,
-                                    "device %d has no tensor maps, which come with compute "
-                                    "capability 9.0",
-                                    buffer->object.device);
+    if (major < 9)
+        return acu_fail_on(call, buffer, ACU_NOT_SUPPORTED,
+                           "device %d has no tensor maps, which come with compute capability 9.0",
+                           buffer->object.device);
+    return major >= 10 || !needs_ten(tensor)
+               ? 0
+               : acu_fail_on(call, buffer, ACU_NOT_SUPPORTED,
+                             "device %d has neither packed elements nor the last three swizzlings, "
+                             "which come with compute capability 10.0",
+                             buffer->object.device);
 }
 
 acu_result acu_tensor_map_create(acu_buffer *buffer, const acu_tensor *tensor,
@@ -117,7 +128,7 @@ acu_result acu_tensor_map_create(acu_buffer *buffer, const acu_tensor *tensor,
     acu_destroy_deferred();
     complete = *tensor;
     ACU_TRY(acu_tensor_map_check(__func__, buffer, &complete, &bits));
-    ACU_TRY(check_device(__func__, buffer));
+    ACU_TRY(check_device(__func__, buffer, &complete));
     acu_tensor_map *made = new_map(__func__, buffer);
     if (!made)
         return ACU_ERROR_HOST_MEMORY;

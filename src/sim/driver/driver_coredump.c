@@ -1,6 +1,7 @@
 /*
  * What is set for coredumps. The simulator writes none: it keeps the settings, and those who want
- * to hear of coredumps never do. No GPU was asked; what is here follows CUDA's documentation.
+ * to hear of coredumps never do. An H100 was asked for codes and sizes; the rest follows CUDA's
+ * documentation.
  */
 #define _POSIX_C_SOURCE 200809L /* gethostname */
 #include "sim/device/context.h"
@@ -39,7 +40,6 @@ static settings *global_settings(void) {
     has_global = true;
     (void)gethostname(host, sizeof host - 1);
     global = (settings){.on = {[CU_COREDUMP_TRIGGER_HOST] = true}};
-    snprintf(global.file, sizeof global.file, "core.cuda.%s.%d", host, (int)getpid());
     snprintf(global.pipe, sizeof global.pipe, "corepipe.cuda.%s.%d", host, (int)getpid());
     return &global;
 }
@@ -105,7 +105,8 @@ static cudaError_t get(settings *s, CUcoredumpSettings setting, void *value, siz
     if (*size < needed)
         return cudaErrorInvalidValue;
     memcpy(value, at, needed);
-    *size = needed;
+    if (!is_text(setting)) /* of a text the size stays */
+        *size = needed;
     return cudaSuccess;
 }
 
@@ -138,7 +139,7 @@ cudaError_t acu_sim_cuCoredumpGetAttributeGlobal(CUcoredumpSettings attrib, void
 
 cudaError_t acu_sim_cuCoredumpSetAttribute(CUcoredumpSettings attrib, void *value, size_t *size) {
     if (attrib == CU_COREDUMP_ENABLE_USER_TRIGGER || attrib == CU_COREDUMP_PIPE)
-        return SIM_REFUSE(cudaErrorNotSupported,
+        return SIM_REFUSE(cudaErrorInvalidValue,
                           "one context has no pipe of its own: set it for the process "
                           "(cuCoredumpSetAttributeGlobal)");
     return set(local_settings(), attrib, value, size);

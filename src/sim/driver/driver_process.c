@@ -1,6 +1,6 @@
 /*
  * Processes that are locked, saved and restored. The simulator has the calling process alone, whose
- * state changes as CUDA documents; nothing is saved, and calls do not wait. No GPU was asked.
+ * state changes as CUDA documents; nothing is saved, and calls do not wait. Codes are an H100's.
  */
 #define _POSIX_C_SOURCE 200809L /* getpid */
 #include "sim/driver/driver.h"
@@ -12,7 +12,7 @@ static CUprocessState state = CU_PROCESS_STATE_RUNNING;
 static cudaError_t require_self(int pid) {
     if (pid == (int)getpid())
         return cudaSuccess;
-    return SIM_REFUSE(pid > 0 ? cudaErrorNotSupported : cudaErrorInvalidValue,
+    return SIM_REFUSE(pid > 0 ? cudaErrorNotSupported : cudaErrorOperatingSystem,
                       "the simulator has no other process than its own, %d", (int)getpid());
 }
 

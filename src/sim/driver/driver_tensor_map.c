@@ -1,5 +1,6 @@
 /* Tensor maps: what makes them valid, and making them. */
 #include "sim/code/tensor.h"
+#include "sim/device/device.h"
 #include "sim/driver/driver.h"
 
 #include <string.h>
@@ -86,9 +87,17 @@ static unsigned alignment_of(const request *r) {
     return r->interleave == CU_TENSOR_MAP_INTERLEAVE_32B || is_spread(r->type) ? 32 : 16;
 }
 
+/* An H100 refuses what PTX has from compute capability 10.0 on. */
+static bool device_has(const request *r) {
+    const bool needs_ten =
+        r->type >= CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B || r->swizzle > CU_TENSOR_MAP_SWIZZLE_128B;
+    return !needs_ten ||
+           acu_sim_device_attribute(acu_sim_device_now(), cudaDevAttrComputeCapabilityMajor) >= 10;
+}
+
 static bool is_valid(const request *r) {
-    return r->map && (uintptr_t)r->map % 64 == 0 && r->address && r->shape && r->steps &&
-           modes_are_valid(r) && (r->rank == 1 || r->strides) &&
+    return device_has(r) && r->map && (uintptr_t)r->map % 64 == 0 && r->address && r->shape &&
+           r->steps && modes_are_valid(r) && (r->rank == 1 || r->strides) &&
            (uintptr_t)r->address % alignment_of(r) == 0 && shape_is_valid(r, alignment_of(r)) &&
            inner_is_valid(r);
 }

@@ -6,6 +6,7 @@
 #include "sim/graph/conditional.h"
 #include "sim/graph/edge.h"
 #include "sim/graph/graph_memory.h"
+#include "sim/graph/kernel_node.h"
 #include "sim/graph/node.h"
 #include "sim/graph/user_object.h"
 #include "sim/set.h"
@@ -212,6 +213,9 @@ cudaError_t acu_sim_cudaGraphClone(cudaGraph_t *pGraphClone, cudaGraph_t origina
     if (!pGraphClone)
         return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_graph_may_be_copied(original));
+    if (acu_sim_graph_is_updatable(original))
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "the graph has kernel nodes that the device can update");
     acu_sim_graph *clone = acu_sim_graph_copy(original);
     if (!clone)
         return cudaErrorMemoryAllocation;

@@ -479,8 +479,8 @@ cudaError_t acu_sim_cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t 
                                            "its memory: destroy that one first");
     }
     if (acu_sim_graph_is_updatable(exec->graph) || acu_sim_graph_is_updatable(graph)) {
-        resultInfo->result = cudaGraphExecUpdateErrorNotSupported;
-        return SIM_REFUSE(cudaErrorGraphExecUpdateFailure,
+        resultInfo->result = cudaGraphExecUpdateSuccess;
+        return SIM_REFUSE(cudaErrorNotSupported,
                           "one of the graphs has nodes that the device can update");
     }
     if (!validate(exec->graph, graph, acu_sim_behaviour_update_pairs_by_edges(), resultInfo))
