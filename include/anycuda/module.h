@@ -113,8 +113,8 @@ ACU_CHECKED acu_result acu_module_compile(acu_device device, const acu_module_pr
                                           acu_module **module);
 
 /**
- * Returns the log of this thread's last acu_module_compile(), acu_code_compile() or acu_code_link(); never NULL. The
- * text is valid until the thread's next such call.
+ * Returns the log of this thread's last acu_module_compile(), acu_code_compile() or
+ * acu_code_link(); never NULL. The text is valid until the thread's next such call.
  */
 const char *acu_module_compile_log(void);
 
@@ -211,8 +211,8 @@ ACU_CHECKED acu_result acu_module_get_kernel_names(acu_module *module, const cha
 
 /**
  * Asks for the address of a unified function: one that the host and the device call by the same
- * address, on systems whose devices have cudaDevAttrUnifiedFunctionPointers. The address is valid as
- * long as the module.
+ * address, on systems whose devices have cudaDevAttrUnifiedFunctionPointers. The address is valid
+ * as long as the module.
  *
  * Errors: 500 where the module has no such function, or no device has unified functions; 801 before
  * CUDA 12.8.

@@ -27,7 +27,7 @@ VERSIONS = sorted((file.stem for file in (ROOT / "spec/facts/cudart").glob("*.js
 # What stands below the wrappers; the rest of src/ is written against the newest API, and so is one file of the core.
 LIBRARY = ("src/core/*.c", "src/layers/*.c", "src/loader/*.c")
 NEWEST_ONLY = {ROOT / "src/core/supports.c"}
-NUMBERS_ONLY = ROOT / "src/core/translate.c"  # knows the newest codes, and calls nothing of the API
+NUMBERS_ONLY = ROOT / "src/loader/library.c"  # knows the newest codes, and calls nothing of the API
 
 
 @dataclass(frozen=True)

@@ -58,9 +58,9 @@ def test_toolkit_has_our_headers_first(tmp_path: Path) -> None:
     theirs = tmp_path / "theirs"
     theirs.mkdir()
     (theirs / "cuda.h").touch()
-    (theirs / "nvml.h").touch()
+    (theirs / "cublas.h").touch()
     programs.make_toolkit(tmp_path / "toolkit", tmp_path, [theirs])
     include = tmp_path / "toolkit" / "include"
     assert (include / "cuda.h").resolve() == (programs.OURS[0] / "cuda.h").resolve()
-    assert (include / "nvml.h").resolve() == theirs / "nvml.h"
+    assert (include / "cublas.h").resolve() == theirs / "cublas.h"
     assert (tmp_path / "toolkit" / "lib64" / "libcuda.so").read_text().startswith("EXTERN(acu_sim_abi)")

@@ -93,6 +93,7 @@ acu_listener *acu_listener_new(const char *call, acu_listener_subject subject, a
 int acu_listener_register(const char *call, acu_listener *made,
                           int (*begin)(acu_listener *made, void *number), acu_listener **listener) {
     const acu_device device = made->object.device;
+    const acu_listener_subject subject = made->subject;
     int code = acu_translate_driver(cuInit(0));
     if (!code)
         code = begin(made, publish(made));
@@ -104,8 +105,8 @@ int acu_listener_register(const char *call, acu_listener *made,
     if (made->number)
         withdraw(made);
     acu_object_discard(&made->object);
-    return made->subject == ACU_LISTENER_DEVICE ? acu_device_outcome(call, device, code)
-                                                : acu_cuda_failed(call, "", code);
+    return subject == ACU_LISTENER_DEVICE ? acu_device_outcome(call, device, code)
+                                          : acu_cuda_failed(call, "", code);
 }
 
 void *acu_listener_raw(const acu_listener *listener) {

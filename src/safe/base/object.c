@@ -151,7 +151,8 @@ bool acu_breaks_no_capture(const acu_object *object) {
     return true;
 }
 
-/* The function differs from the one above, so that no linker makes them one: their addresses count. */
+/* The function differs from the one above, so that no linker makes them one: their addresses count.
+ */
 bool acu_calls_no_cuda(const acu_object *object) {
     return object != NULL;
 }
