@@ -668,14 +668,14 @@ static void kernel_nodes(void **state) {
  * the runtime's is made, which then says what is wrong. */
 static void the_fastest_way(void **state) {
     (void)state;
+    if (runtime_version() < 12080) {
+        print_message("the driver loads and launches kernels\n");
+        skip();
+    }
     acu_stream *stream = stream_on(0), *legacy = NULL;
     acu_kernel *scale = kernel_on(0, "scale");
     acu_buffer *x = numbers_on(stream, 8);
     float back[8];
-    if (!acu_kernel_raw(scale)) {
-        print_message("the driver loads and launches kernels\n");
-        skip();
-    }
     OK(acu_stream_get_legacy(0, &legacy));
     assert_int_equal(acu_inject_errors("cudaLaunchKernel@*:2"), 0);
     OK(acu_launch(stream, scale, acu_grid_1d(8, 8), x, 2.0f, 8));
