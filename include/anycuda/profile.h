@@ -146,7 +146,7 @@ void acu_range_cleanup(acu_range_scope *scope);
 /** Begins a range that ends when the scope does: `ACU_RANGE(NULL, "solve");` */
 #define ACU_RANGE(domain, name)                                                                    \
     __attribute__((cleanup(acu_range_cleanup), unused)) acu_range_scope ACU_RANGE_VARIABLE(        \
-        acu_range_, __COUNTER__) = acu_range_enter((domain), (name))
+        acu_range_, __LINE__) = acu_range_enter((domain), (name))
 
 ACU_END_C
 

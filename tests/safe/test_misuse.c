@@ -160,7 +160,7 @@ static void streams(void **state) {
     HANDLE(acu_stream_get_id(bad, &id));
     HANDLE(acu_stream_get_sync_policy(bad, &policy));
     HANDLE(acu_stream_set_sync_policy(bad, ACU_SYNC_SPIN));
-    HANDLE(acu_stream_get_info(bad, &(acu_stream_info){.priority = 0}));
+    HANDLE(acu_stream_get_info(bad, &(acu_stream_info){.sync_policy = ACU_SYNC_AUTO}));
     NOT_NULL(acu_stream_get_info(good.stream, NULL));
     HANDLE(acu_stream_set_priority(bad, 0));
     HANDLE(acu_stream_set_memory_domain(bad, 0));
