@@ -92,6 +92,8 @@ build_bench() {
     program grow "$build"/objects/grow/*.o
     objects arrays "$root/bench/arrays.c" "$root/bench/pairs.c"
     program arrays "$build"/objects/arrays/*.o
+    objects memory "$root/bench/memory.c" "$root/bench/pairs.c"
+    program memory "$build"/objects/memory/*.o
     objects transfers "$root/bench/transfers.c" "$root/bench/pairs.c"
     program transfers "$build"/objects/transfers/*.o
     objects share "$root/bench/share.c" "$root/bench/pairs.c"

@@ -3,8 +3,8 @@
     python3 tests/gpu/report.py SMOKE [FOLDER [PART…]]
 
 PART is smoke, conformance, tests, examples, runtime, inject, memcheck or timing; all of them unless some are named.
-FOLDER has the other programs (suites.py), and what is timed: safe (bench/safe.c), grow, arrays, sim (bench/sim.c), and
-calls-<version> (bench/calls.c linked with that runtime).
+FOLDER has the other programs (suites.py), and what is timed: safe (bench/safe.c), grow, arrays, memory,
+sim (bench/sim.c), and calls-<version> (bench/calls.c linked with that runtime).
 
 Needs Python's own library only. The runtimes are $ANYCUDA_TOOLKITS/<version>/lib/libcudart.so.*; the report
 goes to the standard output and, if it is set, to $OUT/gpu.md. Exits with 1 if anything failed, with 77 if
@@ -184,7 +184,7 @@ def timing(folder: Path, runtimes: list[tuple[str, Path]]) -> list[str]:
     lines += ["## The safe layer against the raw calls", ""]
     lines += [
         line
-        for program in ("safe", "grow", "arrays", "runtime_cuda")
+        for program in ("safe", "grow", "arrays", "memory", "runtime_cuda")
         for version, library in suites.newest(runtimes)
         for line in time_safe(folder, program, version, library)
     ]
