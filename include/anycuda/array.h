@@ -201,7 +201,8 @@ typedef struct acu_array_mapping {
  *
  * The mapping is work of the stream, and a use of the array that writes it: what comes after it
  * sees the memory. CUDA keeps memory as long as it is mapped, so that its handle may be released at
- * once. Either all mappings are done or, where one of them is wrong, none; the error has its index.
+ * once. Where one of the mappings is wrong none is done, and the error has its index. Each tail is
+ * a call of CUDA by itself, so that mappings before one that CUDA refuses are done.
  * `on` is the stream to use, and NULL the array's own. Errors: ACU_ERROR_STATE where the array is
  * neither sparse nor deferred, is the level of a mipmap (acu_mipmap_map()), or the memory was made
  * without `options.tiles` or is a share of another process; ACU_ERROR_DEVICE where memory, array

@@ -48,7 +48,7 @@ ACU_CHECKED acu_result acu_code_create(const acu_code_source *source, acu_code *
 ACU_CHECKED acu_result acu_code_compile(acu_device device, const acu_module_program *program,
                                         acu_code **code);
 
-/** Who links. */
+/** The library that links code. */
 typedef enum acu_code_linker {
     ACU_CODE_LINKER_ANY, /* nvJitLink, or where that is missing or simulated, the driver */
     ACU_CODE_LINKER_NVJITLINK,

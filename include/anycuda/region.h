@@ -130,9 +130,12 @@ typedef struct acu_region {
  * Copies elements from one region to another, and does not wait.
  *
  * Everything that acu_buffer_copy() says about devices, the host's memory and captures holds here,
- * too; between arrays of two devices nothing is captured. Errors: ACU_ERROR_RANGE also where an
- * element would be both read and written; those that lie between the rows of the other region do
- * not matter, so that two regions of one buffer, or of one array, may lie beside each other.
+ * too; between arrays of two devices nothing is captured. From one layer, or face, of an array to
+ * another one of it the copy goes by way of memory, because CUDA copies the wrong layer. Errors:
+ * ACU_ERROR_RANGE also where an element would be both read and written; those that lie between the
+ * rows of the other region do not matter, so that two regions of one buffer, or of one array, may
+ * lie beside each other; ACU_ERROR_CAPTURE also where a copy between layers of one array would be
+ * captured.
  */
 ACU_CHECKED acu_result acu_region_copy(const acu_region *to, const acu_region *from,
                                        acu_extent extent, acu_stream *on);

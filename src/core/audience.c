@@ -1,4 +1,4 @@
-/* Who is told of ranges and marks. */
+/* The audience of ranges and marks: a tool that hears them by NVTX, and the trace. */
 #include "core/audience.h"
 
 #include <pthread.h>

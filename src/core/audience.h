@@ -1,6 +1,6 @@
 /*
- * Who is told of ranges and marks: a tool, by NVTX, and the trace. A range is what a program does
- * from one moment to another, and a mark is one moment.
+ * The audience of ranges and marks: a tool that hears them by NVTX, and the trace. A range is what
+ * a program does from one moment to another, and a mark is one moment.
  */
 #ifndef ACU_AUDIENCE_H
 #define ACU_AUDIENCE_H
@@ -8,10 +8,10 @@
 #include "core/abi.h"
 
 enum {
-    ACU_AUDIENCE_UNKNOWN = 1, /* it was not looked yet whether there is a tool or a trace */
+    ACU_AUDIENCE_UNKNOWN = 1, /* nobody has looked yet for a tool or a trace */
     ACU_AUDIENCE_TOOL = 2,
     ACU_AUDIENCE_TRACE = 4,
-    ACU_AUDIENCE_CALLS = 8, /* it shall be told of the safe layer's calls, too */
+    ACU_AUDIENCE_CALLS = 8, /* the audience wants the safe layer's calls, too */
 };
 
 /* The audience, as bits; atomic. */
@@ -76,7 +76,7 @@ static inline void acu_scope_end(const char *const *call) {
         acu_scope_pop();
 }
 
-/* The same, for code that shall be small. */
+/* The two functions below do the same by calls, for code that is compiled to be small. */
 const char *acu_scope_begin_small(const char *call);
 void acu_scope_end_small(const char *const *call);
 

@@ -23,7 +23,7 @@ static acu_result print_images(const char *const *options) {
     printf("%s:", options[0]);
     for (acu_code_form form = ACU_CODE_PTX; form <= ACU_CODE_LTO; form++)
         if (acu_code_get_image(code, form, &bytes, &size) == ACU_SUCCESS) {
-            /* Its beginning says which form it is. */
+            /* The beginning of the image says which form of code the image is. */
             ACU_TRY(acu_code_create(&(acu_code_source){.bytes = bytes, .size = size}, &same));
             ACU_TRY(acu_code_get_image(same, form, &bytes, &size));
             ACU_TRY(acu_code_release(same));

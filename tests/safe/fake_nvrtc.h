@@ -21,10 +21,10 @@ extern struct fake_nvrtc {
 
 #define fake_lto_ir "\xed\x43\x4e\x7f intermediate"
 
-/* Chooses it, once in a process. */
+/* Makes the fake NVRTC the one that is loaded, once in a process. */
 void load_fake_nvrtc(void);
 
-/* These run around each test. */
+/* The two functions run before and after each test. */
 int begin_compiling(void **state);
 int end_compiling(void **state);
 
