@@ -26,6 +26,13 @@ static inline int is_simulated(void) {
     return acu_load(NULL) == 0 && acu_loaded(ACU_CUDART)->is_sim;
 }
 
+/* Skips the test that is running, and says why. */
+#define SKIP(why)                                                                                  \
+    do {                                                                                           \
+        print_message("%s\n", why);                                                                \
+        skip();                                                                                    \
+    } while (0)
+
 /* Skips the test on a GPU. */
 #define ONLY_SIMULATED(why)                                                                        \
     do {                                                                                           \

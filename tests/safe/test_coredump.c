@@ -9,7 +9,7 @@ static void hear(int process, acu_device device, void *data) {
 #define NEEDS(version)                                                                             \
     do {                                                                                           \
         if (!is_driver_since(version))                                                             \
-            skip();                                                                                \
+            SKIP("the driver is too old for these settings");                                      \
     } while (0)
 
 static void old_drivers(void **state) {

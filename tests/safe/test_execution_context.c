@@ -55,7 +55,7 @@ static void an_old_driver_has_none(void **state) {
     const acu_device_part part = {.multiprocessors = 8};
     acu_multiprocessors all;
     if (driver_version() >= 12050)
-        skip();
+        SKIP("the driver has execution contexts");
     if (driver_version() < 12040) {
         FAILS(acu_device_get_multiprocessors(0, &all), 801, "12.4");
         FAILS(acu_device_split(0, &part, 1, &context), 801, "12.4");
@@ -166,7 +166,7 @@ static void an_older_driver_makes_no_groups(void **state) {
     (void)state;
     NEEDS_CONTEXTS();
     if (driver_version() >= 13010)
-        skip();
+        SKIP("the driver makes groups");
     acu_execution_context *made = NULL, *queues = part_of(0, 8);
     const acu_device_part wishes[] = {
         {.multiprocessors = 8, .together = 4},

@@ -42,7 +42,7 @@ static void exceed(void) {
     do {                                                                                           \
         ONLY_SIMULATED("a budget of memory");                                                      \
         if (!is_driver_since(12040))                                                               \
-            skip();                                                                                \
+            SKIP("needs a driver of CUDA 12.4: budgets");                                          \
         begin_on("memory=1GiB,budget=4MiB");                                                       \
     } while (0)
 
@@ -125,7 +125,7 @@ static void during_a_capture(void **state) {
     acu_graph *graph = NULL;
     ACU_AUTO(acu_stream) *stream = NULL;
     if (!is_driver_since(12040))
-        skip();
+        SKIP("needs a driver of CUDA 12.4: budgets");
     OK(acu_stream_create(0, NULL, &stream));
     OK(acu_stream_begin_capture(noted(stream), NULL));
     OK(acu_device_listen(0, hear, &e, &listener));
@@ -144,7 +144,7 @@ static void raw_registrations(void **state) {
     FAILS(acu_listener_adopt((acu_listener_subject)0, 0, &anything, &adopted), ACU_ERROR_ARGUMENT,
           "'subject' is 0");
     if (!is_driver_since(12040))
-        skip();
+        SKIP("needs a driver of CUDA 12.4: budgets");
     OK(acu_device_listen(0, hear, &e, &one));
     void *raw = acu_listener_raw(one);
     OK(acu_listener_wrap(ACU_LISTENER_DEVICE, 0, raw, &wrapped));

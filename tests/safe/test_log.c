@@ -25,7 +25,7 @@ static void hear(acu_log_level level, const char *line, size_t length, void *dat
 #define NEEDS_LOG()                                                                                \
     do {                                                                                           \
         if (!is_driver_since(12090))                                                               \
-            skip();                                                                                \
+            SKIP("needs a driver of CUDA 12.9: its log");                                          \
     } while (0)
 
 static void drivers_without_a_log(void **state) {
@@ -36,7 +36,7 @@ static void drivers_without_a_log(void **state) {
     char text[16] = "before";
     size_t length = 9;
     if (is_driver_since(12090))
-        skip();
+        SKIP("the driver has a log");
     FAILS(acu_log_listen(hear, &e, &listener), 801, "needs CUDA 12.9");
     FAILS(acu_log_get_end(&at), 801, "needs CUDA 12.9");
     FAILS(acu_log_read(NULL, text, sizeof text, &length), 801, "needs CUDA 12.9");

@@ -56,7 +56,7 @@ static void with_a_context(void **state) {
     acu_execution_context *context = NULL;
     acu_execution_context *made = NULL;
     if (driver_version() < 12040)
-        skip();
+        SKIP("needs a driver of CUDA 12.4");
     OK(acu_device_split(0, &part, 1, &context));
     HANDLE(acu_execution_context_record_event(context, bad));
     HANDLE(acu_execution_context_wait_event(context, bad));

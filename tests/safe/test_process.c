@@ -10,7 +10,7 @@ static void old_drivers(void **state) {
     const int self = (int)getpid();
     int thread = 9;
     if (is_driver_since(12080))
-        skip();
+        SKIP("the driver has checkpoints");
     FAILS(acu_process_get_state(self, &found), 801, "needs CUDA 12.8");
     FAILS(acu_process_get_restore_thread(self, &thread), 801, "needs CUDA 12.8");
     FAILS(acu_process_lock(self, 1000), 801, "needs CUDA 12.8");
@@ -34,7 +34,7 @@ static void one_after_the_other(void **state) {
     int thread = 0;
     ONLY_SIMULATED("a process whose calls of CUDA go on while it is locked");
     if (!is_driver_since(12080))
-        skip();
+        SKIP("needs a driver of CUDA 12.8: checkpoints");
     expect_state(ACU_PROCESS_RUNNING);
     OK(acu_process_get_restore_thread(self, &thread));
     assert_true(thread > 0);
@@ -114,7 +114,7 @@ static void what_is_no_process(void **state) {
     (void)state;
     acu_process_state found;
     if (!is_driver_since(12080))
-        skip();
+        SKIP("needs a driver of CUDA 12.8: checkpoints");
     assert_int_not_equal(acu_process_get_state(-1, &found), 0);
     assert_non_null(strstr(acu_last_error_message(), "process -1"));
     FAILS(acu_process_restore(1, NULL, 2), ACU_ERROR_ARGUMENT, "'moves' is NULL, and 'count' is 2");

@@ -329,7 +329,7 @@ static void a_spinning_call_on_a_failed_device(void **state) {
     acu_stream *stream = NULL;
     ONLY_SIMULATED("a lost device stays lost for the whole process");
     if (!is_since(13020))
-        skip();
+        SKIP("needs CUDA 13.2");
     OK(acu_stream_create(0, NULL, &stream));
     block_stream(&at, stream);
     assert_int_equal(acu_sim_fault(acu_stream_raw(stream), 700), 0);
