@@ -254,14 +254,14 @@ static int copy_at_once(const acu_rows_copy *copy, acu_stream *on) {
  */
 static int copy_by_memory(const acu_rows_copy *copy, acu_stream *on) {
     ACU_AUTO(acu_buffer) *scratch = NULL;
-    const int captured = acu_stream_check_uncaptured(on);
-    if (captured == ACU_ERROR_CAPTURE)
-        return acu_record(captured,
+    const size_t slice = copy->width * copy->height;
+    const int code = acu_stream_check_uncaptured(on);
+    if (code == ACU_ERROR_CAPTURE)
+        return acu_record(code,
                           "between two layers of one array CUDA copies from the wrong layer, and "
                           "the memory that avoids that is not captured: copy through a buffer");
-    const size_t slice = copy->width * copy->height;
-    ACU_TRY(captured ? captured
-                     : (int)acu_buffer_create(on, ACU_BYTES(1), slice * copy->depth, &scratch));
+    ACU_TRY(code);
+    ACU_TRY(acu_buffer_create(on, ACU_BYTES(1), slice * copy->depth, &scratch));
     acu_rows_copy out = *copy, in = *copy;
     out.to = scratch->pointer;
     in.from = scratch->pointer;
