@@ -990,6 +990,14 @@ static acu_result copy_rows_of(acu_array *array, acu_array *level, acu_stream *o
     return acu_batch_copy_regions(on, pairs, 2, NULL, 0, NULL);
 }
 
+/* Copies from one layer to another one, which goes by way of memory. */
+static acu_result copy_a_layer(acu_stream *on, acu_format format) {
+    ACU_AUTO(acu_array) *layers = NULL;
+    ACU_TRY(acu_array_create(on, format, (acu_extent){2, 2, 2}, ACU_ARRAY_LAYERED, &layers));
+    const acu_region first = {.array = layers}, second = {.array = layers, .at = {0, 0, 1}};
+    return acu_region_copy(&second, &first, (acu_extent){2, 2, 1}, on);
+}
+
 /* Memory for textures, and what kernels reach it through. */
 static acu_result arrays_and_textures(void) {
     const float numbers[4] = {1, 2, 3, 4};
@@ -1011,6 +1019,7 @@ static acu_result arrays_and_textures(void) {
     ACU_TRY(acu_array_write(array, numbers, 4));
     ACU_TRY(acu_array_copy(level, array, b));
     ACU_TRY(copy_rows_of(array, level, b));
+    ACU_TRY(copy_a_layer(b, f32));
     ACU_TRY(acu_texture_create(&(acu_texture_source){.mipmap = mipmap}, NULL, &texture));
     ACU_TRY(acu_surface_create(array, &surface));
     return acu_array_read(level, back, 4);
