@@ -1,0 +1,111 @@
+/* Executable code: what a kernel and the functions that it may call become before they run. */
+#ifndef ACU_SIM_PTX_CODE_H
+#define ACU_SIM_PTX_CODE_H
+
+#include "sim/ptx/module.h"
+
+/*
+ * A slot is where a value of a warp lies: a bank, and an offset in it. A value of 32 lanes is an array of 32 elements of
+ * 2, 4, 8 or 16 bytes; a predicate is one word of 32 bits, a bit for each lane.
+ */
+typedef uint32_t ptx_slot;
+enum {
+    PTX_BANK_WARP = 0,   /* registers of a warp */
+    PTX_BANK_LAUNCH = 1, /* constants: the same in the whole launch */
+    PTX_BANK_BLOCK = 2,  /* the same in a block: %ctaid */
+    PTX_BANKS = 3,
+    PTX_LANES = 32,
+};
+#define PTX_SLOT(bank, offset) ((ptx_slot)(bank) << 30 | (ptx_slot)(offset))
+#define PTX_SLOT_BANK(slot) ((slot) >> 30)
+#define PTX_SLOT_OFFSET(slot) ((slot)&0x3fffffff)
+
+typedef struct ptx_warp ptx_warp;
+typedef struct ptx_op ptx_op;
+typedef struct ptx_code ptx_code;
+
+/* Does a plain operation for the lanes of the warp's mask. */
+typedef void ptx_handler(ptx_warp *warp, const ptx_op *op);
+
+/* What became of the lanes that executed an operation which decides where they go on. */
+typedef enum ptx_step {
+    PTX_GO,    /* the warp's split goes on at its `pc` */
+    PTX_STOP,  /* the split waits, was split up, merged or ended: another one is to be chosen */
+} ptx_step;
+typedef ptx_step ptx_flow(ptx_warp *warp, const ptx_op *op);
+
+struct ptx_op {
+    ptx_handler *full;   /* when all lanes of the warp are active; NULL: the operation is a flow */
+    ptx_handler *masked; /* when some are not */
+    ptx_flow *flow;      /* NULL: the operation is plain */
+    ptx_slot d, a, b, c; /* the result and the operands */
+    ptx_slot e, f;       /* more operands, or results */
+    ptx_slot guard;      /* the predicate of a guarded operation */
+    uint32_t run;        /* how many plain operations begin here, one behind the other */
+    int64_t value;       /* what the handler wants: an offset, a branch's target, a kind */
+    const void *more;    /* what the handler wants: in the code's arena */
+    const ptx_instruction *instruction; /* for reports; NULL: none */
+    uint8_t size, count; /* bytes of an element, and how many elements */
+    uint8_t flags;       /* the handler's own */
+    bool negated;        /* the guard is */
+    uint32_t site;       /* the number of an operation that accesses memory, for its cache */
+};
+
+/* A constant of the launch that is known only when the kernel is launched. */
+typedef enum ptx_constant_kind {
+    PTX_CONSTANT_BITS,     /* `bits` itself */
+    PTX_CONSTANT_VARIABLE, /* the address of a global or constant variable, + bits */
+    PTX_CONSTANT_PARAM,    /* bytes of the kernel's parameters, from `bits` on */
+    PTX_CONSTANT_SPECIAL,  /* a special register that all of the launch shares */
+} ptx_constant_kind;
+
+typedef struct ptx_constant {
+    ptx_constant_kind kind;
+    uint8_t size; /* bytes of an element */
+    ptx_slot slot;
+    uint64_t bits;
+    const ptx_variable *variable;
+    ptx_special special;
+    unsigned component;
+} ptx_constant;
+
+/* A special register that the block or the warp's place in it decides. */
+typedef struct ptx_special_slot {
+    ptx_special special;
+    unsigned component;
+    uint8_t size;
+    ptx_slot slot;
+} ptx_special_slot;
+
+/* A function as the code has it. */
+typedef struct ptx_code_function {
+    const ptx_function *function;
+    uint32_t begin, end;       /* its operations */
+    uint32_t registers, registers_end; /* its slots in the warp's bank, in bytes */
+    uint32_t frame;            /* bytes of local memory of one call */
+    uint32_t *param_at, *result_at; /* where in the frame its parameters and results are */
+    bool recursive;            /* a call may come back to it: registers are kept aside */
+} ptx_code_function;
+
+struct ptx_code {
+    const ptx_module *module;
+    const ptx_function *entry;
+    ptx_op *ops;
+    uint32_t count;
+    uint32_t warp_bytes, launch_bytes, block_bytes; /* of the banks */
+    ptx_constant *constants;
+    uint32_t constant_count;
+    ptx_special_slot *specials;
+    uint32_t special_count;
+    ptx_code_function *functions; /* the first one is the kernel */
+    uint32_t function_count;
+    uint32_t local_bytes;    /* of a thread, without what recursion adds */
+    uint32_t shared_bytes;   /* static, of a block */
+    uint32_t param_bytes;
+    uint32_t sites;          /* operations that access memory */
+    struct ptx_arena *arena; /* has all of the above */
+};
+
+void acu_ptx_code_free(ptx_code *code);
+
+#endif
