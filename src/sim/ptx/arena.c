@@ -1,5 +1,6 @@
 #include "sim/ptx/arena.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

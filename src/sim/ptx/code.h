@@ -77,14 +77,40 @@ typedef struct ptx_special_slot {
     ptx_slot slot;
 } ptx_special_slot;
 
+/* A register of a function in the warp's bank. */
+typedef struct ptx_code_slot {
+    uint32_t offset, size; /* bytes of an element; 0: a predicate */
+} ptx_code_slot;
+
+/* Where a parameter or a result of a call is: a slot, or an offset in the frame. */
+typedef struct ptx_copy_place {
+    bool in_slot;
+    uint32_t at; /* of the called function: an offset within its parameter; the rest is in param_at or result_at */
+} ptx_copy_place;
+
+typedef struct ptx_copy {
+    ptx_copy_place from, to;
+    uint32_t size; /* bytes of one lane */
+    bool predicate;
+} ptx_copy;
+
+/* What a call copies; `more` of its operation. */
+typedef struct ptx_call {
+    ptx_copy *params, *results;
+    uint32_t param_count, result_count;
+} ptx_call;
+
 /* A function as the code has it. */
 typedef struct ptx_code_function {
     const ptx_function *function;
     uint32_t begin, end;       /* its operations */
     uint32_t registers, registers_end; /* its slots in the warp's bank, in bytes */
-    uint32_t frame;            /* bytes of local memory of one call */
-    uint32_t *param_at, *result_at; /* where in the frame its parameters and results are */
-    bool recursive;            /* a call may come back to it: registers are kept aside */
+    ptx_code_slot *slots;
+    uint32_t slot_count;
+    uint32_t frame;                 /* bytes of local memory of one call */
+    uint32_t *param_at, *result_at; /* where in the frame, or in which slot, its parameters and results are */
+    uint64_t address;               /* what a pointer to it has; 0: nothing takes its address */
+    bool recursive;                 /* it may be called while it runs: who calls it keeps its registers */
 } ptx_code_function;
 
 struct ptx_code {

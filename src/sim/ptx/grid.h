@@ -1,0 +1,111 @@
+/* Grids: the blocks of a launch, run by several workers. */
+#ifndef ACU_SIM_PTX_GRID_H
+#define ACU_SIM_PTX_GRID_H
+
+#include "sim/ptx/warp.h"
+
+#include <setjmp.h>
+#include <stdatomic.h>
+
+/* Bytes that the kernel may access, all of one allocation. */
+typedef struct ptx_range {
+    uint64_t base, last; /* the first and the last address */
+    char *bytes;         /* where the byte at `base` is */
+    bool writable;
+} ptx_range;
+
+/* What a kernel needs of the machine that it runs on. Every function is called by several threads at once. */
+typedef struct ptx_machine {
+    /* Finds the allocation with the address; false if the device can access none there. */
+    bool (*find)(void *data, uint64_t address, ptx_range *range);
+    /* Returns the address of a variable of the module in global or constant memory. */
+    uint64_t (*variable)(void *data, const ptx_variable *variable);
+    void *data;
+} ptx_machine;
+
+typedef struct ptx_dim {
+    unsigned x, y, z;
+} ptx_dim;
+
+typedef struct ptx_launch {
+    const ptx_code *code;
+    const ptx_machine *machine;
+    unsigned grid[3], block[3], cluster[3]; /* cluster: 1, 1, 1 without clusters */
+    size_t dynamic_shared;
+    const void *params;   /* code->param_bytes */
+    unsigned multiprocessors;
+    bool cooperative;     /* all blocks must be able to wait for each other */
+    unsigned workers;     /* threads; 0: one for each processor */
+    uint64_t grid_id;
+    uint64_t *executed;   /* if not NULL: thread-instructions are added */
+} ptx_launch;
+
+/* How a kernel failed, in CUDA's codes: 700, 716, 715, 719, 710, 714, 717; 0: it did not. */
+typedef struct ptx_fault {
+    int code;
+    unsigned block[3], thread[3];
+    uint64_t address;
+    const ptx_instruction *instruction; /* NULL: none */
+    const ptx_function *function;
+    char what[200];
+} ptx_fault;
+
+/* Runs the launch to its end, on the calling thread and others. Returns 0, or the code of the fault, which is described
+ * in `fault`; 2 (cudaErrorMemoryAllocation) without memory. */
+int acu_ptx_grid_run(const ptx_launch *launch, ptx_fault *fault);
+
+/* ---- inside ---- */
+
+enum {
+    PTX_BARRIERS = 16,
+    PTX_CACHED = 4, /* ranges that a worker remembers */
+};
+
+/* Addresses of shared and local memory in the generic space. No user address of Linux is that high. */
+#define PTX_SHARED_WINDOW UINT64_C(0x0001000000000000)
+#define PTX_LOCAL_WINDOW UINT64_C(0x0001010000000000)
+#define PTX_WINDOW_SIZE UINT64_C(0x0000000100000000)
+
+typedef struct ptx_barrier {
+    unsigned expected; /* lanes; 0: nobody waits */
+    unsigned arrived;
+    bool all;          /* all lanes of the block that have not ended are expected */
+} ptx_barrier;
+
+/* A block while it runs. */
+struct ptx_block {
+    unsigned index[3];
+    ptx_warp *warps;
+    unsigned warp_count;
+    char *shared;      /* bytes of shared memory */
+    size_t shared_bytes;
+    ptx_barrier barriers[PTX_BARRIERS];
+    unsigned threads, ended; /* lanes of the block, and those that have exited */
+    ptx_worker *worker;
+    const ptx_launch *launch;
+    struct ptx_block *next;
+    bool alive;
+    void *memory; /* all of the block's memory */
+};
+
+/* A thread that runs blocks, one after the other, or in turns where they wait for each other. */
+struct ptx_worker {
+    ptx_range cached[PTX_CACHED];
+    unsigned next_cached;
+    ptx_range *site;  /* for each operation that accesses memory, the range that it accessed last */
+    const ptx_launch *launch;
+    struct ptx_grid *grid;
+    ptx_block *blocks; /* that are alive */
+    ptx_block *spare;  /* that can be used again */
+    jmp_buf end;       /* where a fault jumps */
+    ptx_fault fault;
+};
+
+/* Counts lanes that have exited: barriers that wait for all lanes may be complete now. */
+void acu_ptx_block_lanes_ended(ptx_warp *warp, uint32_t lanes);
+
+/* Ends the kernel with the fault. `lane` is the one at fault. */
+_Noreturn void acu_ptx_fail(ptx_warp *warp, unsigned lane, const ptx_op *op, int code, uint64_t address, const char *format,
+                            ...) __attribute__((format(printf, 6, 7)));
+
+#endif

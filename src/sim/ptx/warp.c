@@ -1,0 +1,357 @@
+/*
+ * Lanes that branches send apart, and where they meet again.
+ *
+ * A split is a set of lanes that go on together. A branch that sends lanes to two places makes two splits, and a join
+ * at the first operation that both must come to. A split that comes to its join waits in it until all others have come
+ * or ended. No lane waits there for ever: where the others may be spinning, what has arrived goes on alone.
+ */
+#include "sim/ptx/grid.h"
+#include "sim/ptx/warp_splits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SPINS = 64,        /* backward branches of a loop that may spin, before others have their turn */
+    TURN = 1 << 16,    /* those of any loop */
+};
+
+void acu_ptx_warp_set_mask(ptx_warp *w, uint32_t mask) {
+    if (w->mask == mask)
+        return;
+    w->mask = mask;
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        w->lanes[i] = -(mask >> i & 1);
+}
+
+/* ---- joins and frames ---- */
+
+static void *take(ptx_warp *w, void **list, size_t next, size_t size) {
+    void *taken = *list;
+    if (taken)
+        memcpy(list, (char *)taken + next, sizeof *list);
+    else if (!(taken = malloc(size)))
+        acu_ptx_fail(w, 0, NULL, 2, 0, "there is no memory for a branch");
+    memset(taken, 0, size);
+    return taken;
+}
+
+ptx_join *acu_ptx_warp_add_join(ptx_warp *w, const ptx_split *s, uint32_t pc) {
+    ptx_join *join = take(w, (void **)&w->free_joins, offsetof(ptx_join, next), sizeof *join);
+    *join = (ptx_join){
+        .pc = pc, .expected = s->mask, .parent = s->join, .frame = s->frame, .next = w->joins};
+    w->joins = join;
+    return join;
+}
+
+static void drop_join(ptx_warp *w, ptx_join *join) {
+    ptx_join **at = &w->joins;
+    while (*at != join)
+        at = &(*at)->next;
+    *at = join->next;
+    for (ptx_join *other = w->joins; other; other = other->next)
+        if (other->parent == join)
+            other->parent = join->parent;
+    for (unsigned i = 0; i < w->split_count; i++)
+        if (w->splits[i].join == join)
+            w->splits[i].join = join->parent;
+    join->next = w->free_joins;
+    w->free_joins = join;
+}
+
+static ptx_split *add_split(ptx_warp *w, ptx_split split) {
+    w->splits[w->split_count] = split;
+    return &w->splits[w->split_count++];
+}
+
+static void drop_split(ptx_warp *w, ptx_split *split) {
+    *split = w->splits[--w->split_count];
+}
+
+/* Lets the lanes that have arrived at a join go on together, behind it. */
+static void leave_join(ptx_warp *w, ptx_join *join) {
+    add_split(w, (ptx_split){.pc = join->pc, .mask = join->arrived, .join = join->parent, .frame = join->frame});
+    join->expected &= ~join->arrived;
+    join->arrived = 0;
+    if (!join->expected)
+        drop_join(w, join);
+}
+
+void acu_ptx_warp_forget(ptx_warp *w, uint32_t lanes, const ptx_frame *frame) {
+    for (ptx_join *join = w->joins, *next; join; join = next) {
+        next = join->next;
+        if (frame && join->frame != frame)
+            continue;
+        join->expected &= ~lanes;
+        if (!join->expected)
+            drop_join(w, join);
+        else if (join->arrived == join->expected)
+            leave_join(w, join);
+    }
+}
+
+ptx_frame *acu_ptx_warp_add_frame(ptx_warp *w) {
+    return take(w, (void **)&w->free_frames, offsetof(ptx_frame, next_free), sizeof(ptx_frame));
+}
+
+void acu_ptx_warp_leave_frame(ptx_warp *w, ptx_frame *frame, uint32_t lanes) {
+    frame->lanes &= ~lanes;
+    if (frame->lanes || frame == &w->kernel)
+        return;
+    free(frame->saved);
+    frame->saved = NULL;
+    frame->next_free = w->free_frames;
+    w->free_frames = frame;
+}
+
+void acu_ptx_warp_begin(ptx_warp *w, uint32_t exists) {
+    w->exists = exists;
+    w->ended = 0;
+    w->mask = ~exists;
+    acu_ptx_warp_set_mask(w, exists);
+    w->kernel = (ptx_frame){.function = w->code->functions, .lanes = exists};
+    w->splits[0] = (ptx_split){.pc = w->code->functions->begin, .mask = exists, .frame = &w->kernel};
+    w->split_count = 1;
+    w->current = 0;
+    w->backward = 0;
+}
+
+void acu_ptx_warp_clear(ptx_warp *w) {
+    for (ptx_join *join = w->joins, *next; join; join = next) {
+        next = join->next;
+        free(join);
+    }
+    for (ptx_join *join = w->free_joins, *next; join; join = next) {
+        next = join->next;
+        free(join);
+    }
+    for (ptx_frame *frame = w->free_frames, *next; frame; frame = next) {
+        next = frame->next_free;
+        free(frame);
+    }
+    w->joins = w->free_joins = NULL;
+    w->free_frames = NULL;
+}
+
+/* ---- running ---- */
+
+/* Runs the current split until it stops. */
+static void run_split(ptx_warp *w) {
+    const ptx_op *ops = w->code->ops;
+    for (;;) {
+        ptx_split *s = ptx_current(w);
+        const ptx_op *op = ops + s->pc, *end = op + op->run;
+        if (s->mask == ptx_alive(w))
+            for (; op < end; op++)
+                op->full(w, op);
+        else
+            for (; op < end; op++)
+                op->masked(w, op);
+        w->executed += (uint64_t)(unsigned)__builtin_popcount(s->mask) * (ops[s->pc].run + 1);
+        s->pc = (uint32_t)(op - ops);
+        if (op->flow(w, op) == PTX_STOP)
+            return;
+    }
+}
+
+/* Makes the next ready split behind the current one the current one. False if none is ready. */
+static bool choose(ptx_warp *w) {
+    for (unsigned n = 1; n <= w->split_count; n++) {
+        unsigned i = (w->current + n) % w->split_count;
+        if (w->splits[i].wait != PTX_READY)
+            continue;
+        w->current = i;
+        w->frame = w->splits[i].frame;
+        acu_ptx_warp_set_mask(w, w->splits[i].mask);
+        return true;
+    }
+    return false;
+}
+
+/* Lets lanes go on that wait at a join for others, which may be waiting for them. False if there are none. */
+static bool leave_joins(ptx_warp *w) {
+    bool any = false;
+    for (ptx_join *join = w->joins, *next; join; join = next) {
+        next = join->next;
+        if (!join->arrived)
+            continue;
+        leave_join(w, join);
+        any = true;
+    }
+    return any;
+}
+
+ptx_state acu_ptx_warp_run(ptx_warp *w) {
+    for (;;) {
+        if (!w->split_count)
+            return PTX_ENDED;
+        if (!choose(w)) {
+            if (leave_joins(w) || acu_ptx_warp_finish_sync(w, true))
+                continue;
+            return PTX_WAITS;
+        }
+        w->backward = 0;
+        run_split(w);
+        if (w->backward < SPINS)
+            continue;
+        bool released = leave_joins(w);
+        if (!released && w->split_count == 1)
+            return PTX_RUNS;
+        if (w->current + 1 >= w->split_count) /* all have had their turn */
+            return PTX_RUNS;
+    }
+}
+
+uint32_t acu_ptx_warp_waiting(const ptx_warp *w, unsigned barrier) {
+    uint32_t lanes = 0;
+    for (unsigned i = 0; i < w->split_count; i++)
+        if (w->splits[i].wait == PTX_AT_BARRIER && w->splits[i].barrier == barrier)
+            lanes |= w->splits[i].mask;
+    return lanes;
+}
+
+void acu_ptx_warp_release(ptx_warp *w, unsigned barrier) {
+    for (unsigned i = 0; i < w->split_count; i++) {
+        ptx_split *s = &w->splits[i];
+        if (s->wait != PTX_AT_BARRIER || s->barrier != barrier)
+            continue;
+        s->wait = PTX_READY;
+        s->pc++;
+    }
+}
+
+/* ---- branches ---- */
+
+/* Sends the current split to a place. Others have their turn when it has gone back often. */
+static ptx_step go_to(ptx_warp *w, const ptx_op *op, uint32_t target) {
+    ptx_split *s = ptx_current(w);
+    bool back = target <= s->pc;
+    s->pc = target;
+    if (!back)
+        return PTX_GO;
+    w->backward++;
+    if (op->flags & PTX_MAY_SPIN ? w->backward < SPINS : w->backward < TURN)
+        return PTX_GO;
+    return PTX_STOP;
+}
+
+ptx_step acu_ptx_flow_jump(ptx_warp *w, const ptx_op *op) {
+    return go_to(w, op, (uint32_t)op->value);
+}
+
+/* Returns the join at which the lanes of a split meet after a branch. */
+static ptx_join *join_at(ptx_warp *w, const ptx_split *s, uint32_t meet) {
+    if (meet == PTX_NOWHERE || (s->join && s->join->pc == meet && s->join->frame == s->frame))
+        return s->join;
+    return acu_ptx_warp_add_join(w, s, meet);
+}
+
+ptx_step acu_ptx_flow_branch(ptx_warp *w, const ptx_op *op) {
+    ptx_split *s = ptx_current(w);
+    uint32_t taken = ptx_guard(w, op) & s->mask;
+    if (taken == s->mask)
+        return go_to(w, op, (uint32_t)op->value);
+    if (!taken) {
+        s->pc++;
+        return PTX_GO;
+    }
+    ptx_join *join = join_at(w, s, op->e);
+    ptx_split other = *s;
+    other.mask = s->mask & ~taken;
+    other.join = join;
+    other.pc++;
+    s->mask = taken;
+    s->join = join;
+    add_split(w, other);
+    acu_ptx_warp_set_mask(w, taken);
+    return go_to(w, op, (uint32_t)op->value);
+}
+
+ptx_step acu_ptx_flow_switch(ptx_warp *w, const ptx_op *op) {
+    ptx_split *s = ptx_current(w);
+    const uint32_t *index = ptx_at(w, op->a), *targets = op->more;
+    ptx_join *join = NULL;
+    while (s->mask) {
+        unsigned lane = (unsigned)__builtin_ctz(s->mask);
+        uint32_t same = 0;
+        for (unsigned i = 0; i < PTX_LANES; i++)
+            same |= (uint32_t)(index[i] == index[lane]) << i;
+        same &= s->mask;
+        if (index[lane] >= op->count)
+            acu_ptx_fail(w, lane, op, 715, 0, "the index %u of brx.idx is not below %u", index[lane], op->count);
+        if (same != s->mask && !join)
+            join = join_at(w, s, op->e);
+        if (join)
+            s->join = join;
+        if (same == s->mask)
+            return go_to(w, op, targets[index[lane]]);
+        ptx_split other = *s;
+        other.mask = same;
+        other.pc = targets[index[lane]];
+        s->mask &= ~same;
+        add_split(w, other);
+        acu_ptx_warp_set_mask(w, s->mask);
+    }
+    return PTX_STOP;
+}
+
+ptx_step acu_ptx_flow_join(ptx_warp *w, const ptx_op *op) {
+    (void)op;
+    ptx_split *s = ptx_current(w);
+    ptx_join *join = s->join;
+    if (!join || join->pc != s->pc || join->frame != s->frame) {
+        s->pc++;
+        return PTX_GO;
+    }
+    join->arrived |= s->mask;
+    drop_split(w, s);
+    if (join->arrived == join->expected) {
+        leave_join(w, join);
+        w->current = w->split_count - 1;
+        s = ptx_current(w);
+        w->frame = s->frame;
+        acu_ptx_warp_set_mask(w, s->mask);
+        return PTX_GO;
+    }
+    return PTX_STOP;
+}
+
+/* Takes lanes out of the current split, which goes on behind the operation if any are left. */
+static ptx_step without(ptx_warp *w, uint32_t lanes) {
+    ptx_split *s = ptx_current(w);
+    s->mask &= ~lanes;
+    if (!s->mask) {
+        drop_split(w, s);
+        return PTX_STOP;
+    }
+    s->pc++;
+    acu_ptx_warp_set_mask(w, s->mask);
+    return PTX_GO;
+}
+
+ptx_step acu_ptx_warp_end_lanes(ptx_warp *w, uint32_t lanes) {
+    ptx_frame *frame = ptx_current(w)->frame;
+    ptx_step step = without(w, lanes);
+    for (ptx_frame *f = frame, *caller; f; f = caller) {
+        caller = f->caller;
+        acu_ptx_warp_leave_frame(w, f, lanes);
+    }
+    w->ended |= lanes;
+    acu_ptx_warp_forget(w, lanes, NULL);
+    acu_ptx_warp_finish_sync(w, false);
+    acu_ptx_block_lanes_ended(w, lanes);
+    return step;
+}
+
+static uint32_t guarded_lanes(ptx_warp *w, const ptx_op *op) {
+    uint32_t mask = ptx_current(w)->mask;
+    return op->flags & PTX_GUARDED ? mask & ptx_guard(w, op) : mask;
+}
+
+ptx_step acu_ptx_flow_exit(ptx_warp *w, const ptx_op *op) {
+    uint32_t lanes = guarded_lanes(w, op);
+    if (lanes)
+        return acu_ptx_warp_end_lanes(w, lanes);
+    ptx_current(w)->pc++;
+    return PTX_GO;
+}

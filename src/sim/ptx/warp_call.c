@@ -1,0 +1,146 @@
+/* Calls of functions, and returns from them. */
+#include "sim/ptx/grid.h"
+#include "sim/ptx/warp_splits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Copies lanes of an element. */
+static void copy_lanes(char *to, const char *from, size_t size, uint32_t mask) {
+    for (; mask; mask &= mask - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(mask);
+        memcpy(to + lane * size, from + lane * size, size);
+    }
+}
+
+static void copy_predicate(uint32_t *to, uint32_t from, uint32_t mask) {
+    *to = (*to & ~mask) | (from & mask);
+}
+
+static char *place(const ptx_warp *w, const ptx_frame *frame, ptx_copy_place p, unsigned lane, size_t size) {
+    if (p.in_slot)
+        return (char *)ptx_at(w, p.at) + lane * size;
+    return w->local + lane * w->local_stride + frame->local + p.at;
+}
+
+static void copy(ptx_warp *w, const ptx_copy *c, const ptx_frame *to, const ptx_frame *from, uint32_t mask) {
+    if (c->predicate) {
+        copy_predicate(ptx_at(w, c->to.at), *(uint32_t *)ptx_at(w, c->from.at), mask);
+        return;
+    }
+    for (; mask; mask &= mask - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(mask);
+        memcpy(place(w, to, c->to, lane, c->size), place(w, from, c->from, lane, c->size), c->size);
+    }
+}
+
+/* Keeps the registers of the function that calls, because the called one may use them again. */
+static void save(ptx_warp *w, ptx_frame *frame, const ptx_code_function *caller) {
+    size_t size = caller->registers_end - caller->registers;
+    frame->saved = malloc(size ? size : 1);
+    if (!frame->saved)
+        acu_ptx_fail(w, 0, frame->call, 2, 0, "there is no memory for a recursive call");
+    memcpy(frame->saved, w->base[PTX_BANK_WARP] + caller->registers, size);
+}
+
+static void restore(ptx_warp *w, const ptx_frame *frame, const ptx_code_function *caller, uint32_t mask) {
+    for (unsigned i = 0; i < caller->slot_count; i++) {
+        const ptx_code_slot *slot = &caller->slots[i];
+        char *to = w->base[PTX_BANK_WARP] + slot->offset;
+        const char *from = frame->saved + (slot->offset - caller->registers);
+        if (slot->size)
+            copy_lanes(to, from, slot->size, mask);
+        else
+            copy_predicate((uint32_t *)(void *)to, *(const uint32_t *)(const void *)from, mask);
+    }
+}
+
+/* Begins a call for the lanes of the current split. */
+static ptx_step call(ptx_warp *w, const ptx_op *op, const ptx_code_function *callee) {
+    ptx_split *s = ptx_current(w);
+    const ptx_call *c = op->more;
+    ptx_frame *caller = s->frame, *frame = acu_ptx_warp_add_frame(w);
+    frame->caller = caller;
+    frame->function = callee;
+    frame->call = op;
+    frame->back = s->pc + 1;
+    frame->lanes = s->mask;
+    frame->local = caller->local + caller->function->frame;
+    frame->join = acu_ptx_warp_add_join(w, s, frame->back);
+    if (frame->local + callee->frame > w->local_stride)
+        acu_ptx_fail(w, (unsigned)__builtin_ctz(s->mask), op, 714, 0,
+                     "the stack of %zu bytes has no room for a call of %s", w->local_stride, callee->function->name);
+    for (unsigned i = 0; i < c->param_count; i++) {
+        ptx_copy one = c->params[i];
+        one.to.at += one.to.in_slot ? 0 : callee->param_at[i];
+        if (one.to.in_slot)
+            one.to.at = callee->param_at[i];
+        copy(w, &one, frame, caller, s->mask);
+    }
+    if (callee->recursive)
+        save(w, frame, caller->function);
+    s->frame = w->frame = frame;
+    s->join = frame->join;
+    s->pc = callee->begin;
+    return PTX_GO;
+}
+
+/* Sends lanes that call another function than the first lane does to a split of their own, at the same call. */
+static uint64_t keep_one_target(ptx_warp *w, const ptx_op *op) {
+    ptx_split *s = ptx_current(w);
+    const uint64_t *address = ptx_at(w, op->a);
+    uint64_t target = address[__builtin_ctz(s->mask)];
+    uint32_t same = 0;
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        same |= (uint32_t)(address[i] == target) << i;
+    if ((same & s->mask) != s->mask) {
+        s->join = acu_ptx_warp_add_join(w, s, s->pc + 1);
+        ptx_split other = *s;
+        other.mask &= ~same;
+        s->mask &= same;
+        w->splits[w->split_count++] = other;
+        acu_ptx_warp_set_mask(w, s->mask);
+    }
+    return target;
+}
+
+ptx_step acu_ptx_flow_call(ptx_warp *w, const ptx_op *op) {
+    if (!(op->flags & PTX_INDIRECT))
+        return call(w, op, &w->code->functions[op->value]);
+    uint64_t target = keep_one_target(w, op);
+    for (unsigned i = 1; i < w->code->function_count; i++)
+        if (w->code->functions[i].address == target)
+            return call(w, op, &w->code->functions[i]);
+    acu_ptx_fail(w, (unsigned)__builtin_ctz(w->mask), op, 718, target, "no function is at the address that is called");
+}
+
+ptx_step acu_ptx_flow_return(ptx_warp *w, const ptx_op *op) {
+    ptx_split *s = ptx_current(w);
+    uint32_t lanes = op->flags & PTX_GUARDED ? s->mask & ptx_guard(w, op) : s->mask;
+    ptx_frame *frame = s->frame;
+    if (!lanes) {
+        s->pc++;
+        return PTX_GO;
+    }
+    if (!frame->caller)
+        return acu_ptx_warp_end_lanes(w, lanes);
+    ptx_split rest = *s;
+    rest.mask &= ~lanes;
+    rest.pc++;
+    const ptx_call *c = frame->call->more;
+    if (frame->saved)
+        restore(w, frame, frame->caller->function, lanes);
+    for (unsigned i = 0; i < c->result_count; i++) {
+        ptx_copy one = c->results[i];
+        one.from.at = one.from.in_slot ? frame->function->result_at[i] : one.from.at + frame->function->result_at[i];
+        copy(w, &one, frame->caller, frame, lanes);
+    }
+    *s = (ptx_split){.pc = frame->back, .mask = lanes, .join = frame->join, .frame = frame->caller};
+    if (rest.mask)
+        w->splits[w->split_count++] = rest;
+    w->frame = s->frame;
+    acu_ptx_warp_set_mask(w, lanes);
+    acu_ptx_warp_forget(w, lanes, frame);
+    acu_ptx_warp_leave_frame(w, frame, lanes);
+    return PTX_GO;
+}
