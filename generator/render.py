@@ -13,7 +13,7 @@ from typing import Any
 
 import jinja2
 
-from . import cstyle, cxx, gates, report, safe, textfile, ungated, verify
+from . import cstyle, cxx, gates, ptx, report, safe, textfile, ungated, verify
 from .bind import SPEC, bind_all, load_libraries, served
 from .describe import TypeRow
 from .errors import GeneratorError, Stops
@@ -80,6 +80,7 @@ def sources(
         else:
             bound = {one.name: one for one in bindings}
             values = {"all": bindings, "versions": versions, "gates": all_gates, "safe": list(entries)}
+            values["ptx"] = ptx.load(SPEC.root / "ptx")
             values["version"] = textfile.read(ROOT / "VERSION").strip().split(".")
             outputs[path] = cstyle.lay_out(template.render(**values, **bound))
     return outputs

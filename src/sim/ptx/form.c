@@ -1,0 +1,30 @@
+#include "sim/ptx/form.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+extern ptx_handler *const acu_ptx_lane_handlers_v1[];
+#if defined(__x86_64__)
+extern ptx_handler *const acu_ptx_lane_handlers_v3[];
+extern ptx_handler *const acu_ptx_lane_handlers_v4[];
+#endif
+
+static int compare(const void *opcode, const void *form) {
+    return strcmp(opcode, ((const ptx_form *)form)->opcode);
+}
+
+const ptx_form *acu_ptx_form_find(const char *opcode) {
+    return bsearch(opcode, acu_ptx_forms, acu_ptx_form_count, sizeof *acu_ptx_forms, compare);
+}
+
+ptx_handler *const *acu_ptx_lane_handlers(void) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq"))
+        return acu_ptx_lane_handlers_v4;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+        return acu_ptx_lane_handlers_v3;
+#endif
+    return acu_ptx_lane_handlers_v1;
+}

@@ -1,0 +1,5 @@
+/* The loops over lanes, for any processor. */
+#include "sim/ptx/lane.h"
+
+#define LANE_HANDLERS acu_ptx_lane_handlers_v1
+#include "ptx_lanes.inc"

@@ -1,0 +1,19 @@
+/* The loops over lanes, for processors of x86-64-v3. */
+#if defined(__x86_64__)
+#include <stddef.h>
+#include <immintrin.h>
+#include <math.h>
+#include <string.h>
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("arch=x86-64-v3"))), apply_to = function)
+#else
+#pragma GCC target("arch=x86-64-v3")
+#endif
+#include "sim/ptx/lane.h"
+
+#define LANE_HANDLERS acu_ptx_lane_handlers_v3
+#include "ptx_lanes.inc"
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#endif
