@@ -56,12 +56,15 @@ typedef enum ptx_constant_kind {
     PTX_CONSTANT_BITS,     /* `bits` itself */
     PTX_CONSTANT_VARIABLE, /* the address of a global or constant variable, + bits */
     PTX_CONSTANT_PARAM,    /* bytes of the kernel's parameters, from `bits` on */
+    PTX_CONSTANT_SHARED,   /* the offset of the launch's dynamic shared memory, + bits */
     PTX_CONSTANT_SPECIAL,  /* a special register that all of the launch shares */
 } ptx_constant_kind;
 
 typedef struct ptx_constant {
     ptx_constant_kind kind;
-    uint8_t size; /* bytes of an element */
+    uint8_t size;       /* bytes of an element */
+    uint8_t param_size; /* of a parameter, which may be smaller */
+    bool is_signed;     /* a smaller parameter is extended with its sign */
     ptx_slot slot;
     uint64_t bits;
     const ptx_variable *variable;
@@ -113,6 +116,13 @@ typedef struct ptx_code_function {
     bool recursive;                 /* it may be called while it runs: who calls it keeps its registers */
 } ptx_code_function;
 
+/* A shared variable, and its offset in the block's shared memory. */
+typedef struct ptx_code_shared {
+    const ptx_variable *variable;
+    uint32_t at;
+    struct ptx_code_shared *next;
+} ptx_code_shared;
+
 struct ptx_code {
     const ptx_module *module;
     const ptx_function *entry;
@@ -126,8 +136,11 @@ struct ptx_code {
     ptx_code_function *functions; /* the first one is the kernel */
     uint32_t function_count;
     uint32_t local_bytes;    /* of a thread, without what recursion adds */
+    ptx_code_shared *shared;
     uint32_t shared_bytes;   /* static, of a block */
+    uint32_t shared_align;   /* of what is dynamic */
     uint32_t param_bytes;
+    bool recurses;           /* a function may be called while it runs */
     uint32_t sites;          /* operations that access memory */
     struct ptx_arena *arena; /* has all of the above */
 };

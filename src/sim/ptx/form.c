@@ -17,14 +17,28 @@ const ptx_form *acu_ptx_form_find(const char *opcode) {
     return bsearch(opcode, acu_ptx_forms, acu_ptx_form_count, sizeof *acu_ptx_forms, compare);
 }
 
-ptx_handler *const *acu_ptx_lane_handlers(void) {
+int acu_ptx_processor_level(void) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512dq"))
-        return acu_ptx_lane_handlers_v4;
+        return 4;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+        return 3;
+#endif
+    return 1;
+}
+
+ptx_handler *const *acu_ptx_lane_handlers(void) {
+#if defined(__x86_64__)
+    switch (acu_ptx_processor_level()) {
+    case 4:
+        return acu_ptx_lane_handlers_v4;
+    case 3:
         return acu_ptx_lane_handlers_v3;
+    default:
+        break;
+    }
 #endif
     return acu_ptx_lane_handlers_v1;
 }

@@ -20,6 +20,8 @@ extern const size_t acu_ptx_form_count;
 /* Returns the form with the opcode; NULL: there is none, which may be because the instruction is of another kind. */
 const ptx_form *acu_ptx_form_find(const char *opcode);
 
+/* Returns which instructions the processor has: 4 or 3 for x86-64-v4 or x86-64-v3, else 1. */
+int acu_ptx_processor_level(void);
 /* Returns the handlers of forms for this processor. */
 ptx_handler *const *acu_ptx_lane_handlers(void);
 

@@ -61,9 +61,10 @@ enum {
     PTX_CACHED = 4, /* ranges that a worker remembers */
 };
 
-/* Addresses of shared and local memory in the generic space. No user address of Linux is that high. */
+/* Addresses of shared and local memory, and of the kernel's parameters, in the generic space. No user address of Linux is that high. */
 #define PTX_SHARED_WINDOW UINT64_C(0x0001000000000000)
 #define PTX_LOCAL_WINDOW UINT64_C(0x0001010000000000)
+#define PTX_PARAM_WINDOW UINT64_C(0x0001030000000000)
 #define PTX_WINDOW_SIZE UINT64_C(0x0000000100000000)
 
 typedef struct ptx_barrier {

@@ -13,6 +13,9 @@
 
 #define LANE_HANDLERS acu_ptx_lane_handlers_v4
 #include "ptx_lanes.inc"
+
+#define MEMORY_HANDLERS acu_ptx_memory_handlers_v4
+#include "sim/ptx/lane_memory.h"
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif

@@ -16,6 +16,7 @@ typedef enum ptx_space {
     PTX_LOCAL,
     PTX_PARAM,
     PTX_SHARED,
+    PTX_SHARED_CLUSTER, /* shared::cluster, of instructions only */
 } ptx_space;
 
 typedef enum ptx_type {
@@ -225,6 +226,7 @@ struct ptx_function {
     ptx_linkage linkage;
     bool has_body;
     bool no_return;
+    bool address_taken; /* something has its address: an instruction, or an initial value */
     ptx_variable *results, *params; /* linked by `next` */
     ptx_register *registers;
     unsigned register_count;

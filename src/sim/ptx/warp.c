@@ -277,8 +277,9 @@ ptx_step acu_ptx_flow_switch(ptx_warp *w, const ptx_op *op) {
         for (unsigned i = 0; i < PTX_LANES; i++)
             same |= (uint32_t)(index[i] == index[lane]) << i;
         same &= s->mask;
-        if (index[lane] >= op->count)
-            acu_ptx_fail(w, lane, op, 715, 0, "the index %u of brx.idx is not below %u", index[lane], op->count);
+        if (index[lane] >= op->value)
+            acu_ptx_fail(w, lane, op, 715, 0, "the index %u of brx.idx is not below %u", index[lane],
+                         (unsigned)op->value);
         if (same != s->mask && !join)
             join = join_at(w, s, op->e);
         if (join)

@@ -137,6 +137,6 @@ ptx_flow acu_ptx_flow_return;
 ptx_flow acu_ptx_flow_sync;
 
 #define PTX_NOWHERE UINT32_MAX
-enum { PTX_MAY_SPIN = 1, PTX_INDIRECT = 2, PTX_GUARDED = 4 };
+enum { PTX_MAY_SPIN = 1, PTX_INDIRECT = 2, PTX_GUARDED = 4, PTX_TO_OPERATION = 8 /* targets are operations */ };
 
 #endif

@@ -1,0 +1,328 @@
+/* From functions to code: what all instructions have in common. */
+#include "sim/ptx/form.h"
+#include "sim/ptx/lower_inside.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- errors ---- */
+
+static _Noreturn void end_with(ptx_lowering *l, ptx_result result, const char *format, va_list list) {
+    ptx_place place = l->instruction ? l->instruction->place : (ptx_place){0, 0};
+    int used = snprintf(l->error->text, sizeof l->error->text, "ptxas application ptx input, line %u; error   : ",
+                        place.line);
+    vsnprintf(l->error->text + used, sizeof l->error->text - (size_t)used, format, list);
+    l->error->place = place;
+    l->result = result;
+    longjmp(l->end, 1);
+}
+
+void acu_ptx_invalid(ptx_lowering *l, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    end_with(l, PTX_INVALID, format, list);
+}
+
+void acu_ptx_not_simulated(ptx_lowering *l, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    end_with(l, PTX_NOT_SIMULATED, format, list);
+}
+
+static _Noreturn void end_without_memory(ptx_lowering *l) {
+    l->result = PTX_NO_MEMORY;
+    longjmp(l->end, 1);
+}
+
+void *acu_ptx_lower_alloc(ptx_lowering *l, size_t size) {
+    void *at = acu_ptx_arena_alloc(l->arena, size);
+    if (!at)
+        end_without_memory(l);
+    return at;
+}
+
+/* Makes room for one more element of an array outside of the arena. */
+static void *grow(ptx_lowering *l, void *array, uint32_t count, uint32_t *room, size_t size) {
+    if (count < *room)
+        return array;
+    uint32_t more = *room ? *room * 2 : 64;
+    void *grown = more > UINT32_MAX / 2 ? NULL : realloc(array, more * size);
+    if (!grown)
+        end_without_memory(l);
+    *room = more;
+    return grown;
+}
+
+/* ---- slots ---- */
+
+ptx_slot acu_ptx_add_slot(ptx_lowering *l, unsigned size) {
+    uint32_t bytes = size ? size * PTX_LANES : 32;
+    if (l->code->warp_bytes > PTX_SLOT_OFFSET(~0u) - bytes)
+        acu_ptx_not_simulated(l, "%s has more registers than the simulator has room for", l->code->entry->name);
+    ptx_slot slot = PTX_SLOT(PTX_BANK_WARP, l->code->warp_bytes);
+    l->code->warp_bytes += bytes;
+    return slot;
+}
+
+ptx_slot acu_ptx_temp(ptx_lowering *l, unsigned size) {
+    uint32_t bytes = size ? size * PTX_LANES : 32;
+    if (l->temp_used + bytes > PTX_TEMP_BYTES)
+        return acu_ptx_add_slot(l, size);
+    l->temp_used += bytes;
+    return PTX_SLOT(PTX_BANK_WARP, l->temp_used - bytes);
+}
+
+ptx_slot acu_ptx_state(ptx_lowering *l, unsigned key, unsigned size) {
+    if (!l->has_state[key])
+        l->state[key] = acu_ptx_add_slot(l, size);
+    l->has_state[key] = true;
+    return l->state[key];
+}
+
+static unsigned size_of_register(const ptx_register *r) {
+    return r->type == PTX_PRED ? 0 : r->type == PTX_B8 || r->type == PTX_U8 || r->type == PTX_S8 ? 2
+                                                       : (unsigned)acu_ptx_type_size(r->type);
+}
+
+unsigned acu_ptx_register_size(const ptx_lowering *l, const ptx_operand *operand) {
+    return size_of_register(&l->functions[l->current].function->registers[operand->number]);
+}
+
+ptx_slot acu_ptx_register_slot(ptx_lowering *l, unsigned number) {
+    ptx_lowered *f = &l->functions[l->current];
+    if (f->slots[number] == UINT32_MAX) {
+        const ptx_register *r = &f->function->registers[number];
+        if (r->vector > 1)
+            acu_ptx_not_simulated(l, "the register %s is a vector", r->name);
+        f->slots[number] = acu_ptx_add_slot(l, size_of_register(r));
+    }
+    return f->slots[number];
+}
+
+/* ---- constants ---- */
+
+static bool same_constant(const ptx_constant *a, const ptx_constant *b) {
+    return a->kind == b->kind && a->size == b->size && a->bits == b->bits && a->variable == b->variable &&
+           a->special == b->special && a->component == b->component && a->param_size == b->param_size &&
+           a->is_signed == b->is_signed;
+}
+
+static uint32_t hash_of(const ptx_constant *c) {
+    uint64_t h = c->bits * UINT64_C(0x9e3779b97f4a7c15) ^ (uintptr_t)c->variable ^ c->kind ^ (uint64_t)c->size << 8 ^
+                 (uint64_t)c->special << 16 ^ (uint64_t)c->component << 24;
+    h *= UINT64_C(0xff51afd7ed558ccd);
+    return (uint32_t)(h >> 32);
+}
+
+static void rehash(ptx_lowering *l) {
+    uint32_t size = l->hash_size ? l->hash_size * 4 : 256;
+    uint32_t *hash = calloc(size, sizeof *hash);
+    if (!hash)
+        end_without_memory(l);
+    for (uint32_t n = 0; n < l->code->constant_count; n++) {
+        uint32_t at = hash_of(&l->code->constants[n]) % size;
+        while (hash[at])
+            at = (at + 1) % size;
+        hash[at] = n + 1;
+    }
+    free(l->constant_hash);
+    l->constant_hash = hash;
+    l->hash_size = size;
+}
+
+static ptx_slot add_constant(ptx_lowering *l, ptx_constant wanted) {
+    ptx_code *code = l->code;
+    if (code->constant_count * 2 >= l->hash_size)
+        rehash(l);
+    uint32_t at = hash_of(&wanted) % l->hash_size;
+    for (; l->constant_hash[at]; at = (at + 1) % l->hash_size)
+        if (same_constant(&code->constants[l->constant_hash[at] - 1], &wanted))
+            return code->constants[l->constant_hash[at] - 1].slot;
+    code->constants = grow(l, code->constants, code->constant_count, &l->constant_room, sizeof wanted);
+    wanted.slot = PTX_SLOT(PTX_BANK_LAUNCH, code->launch_bytes);
+    code->launch_bytes += wanted.size ? wanted.size * PTX_LANES : 32;
+    code->constants[code->constant_count++] = wanted;
+    l->constant_hash[at] = code->constant_count;
+    return wanted.slot;
+}
+
+ptx_slot acu_ptx_constant(ptx_lowering *l, uint64_t bits, unsigned size) {
+    if (size && size < 8)
+        bits &= (UINT64_C(1) << size * 8) - 1;
+    return add_constant(l, (ptx_constant){.kind = PTX_CONSTANT_BITS, .size = (uint8_t)size, .bits = bits});
+}
+
+ptx_slot acu_ptx_param_as(ptx_lowering *l, uint64_t offset, unsigned size, unsigned register_size, bool is_signed) {
+    return add_constant(l, (ptx_constant){.kind = PTX_CONSTANT_PARAM, .size = (uint8_t)register_size, .bits = offset,
+                                          .param_size = (uint8_t)size, .is_signed = is_signed});
+}
+
+ptx_slot acu_ptx_special(ptx_lowering *l, const ptx_operand *o, unsigned size) {
+    unsigned component = o->has_component ? o->component : o->special == PTX_ENVREG ? o->number : 0;
+    ptx_special_slot wanted = {.special = o->special, .component = component, .size = (uint8_t)size};
+    if (acu_ptx_special_is_constant(o->special))
+        return add_constant(l, (ptx_constant){.kind = PTX_CONSTANT_SPECIAL, .size = (uint8_t)size,
+                                              .special = o->special, .component = component});
+    for (uint32_t n = 0; n < l->code->special_count; n++) {
+        const ptx_special_slot *s = &l->code->specials[n];
+        if (s->special == wanted.special && s->component == wanted.component && s->size == wanted.size)
+            return s->slot;
+    }
+    if (acu_ptx_special_is_of_block(o->special)) {
+        wanted.slot = PTX_SLOT(PTX_BANK_BLOCK, l->code->block_bytes);
+        l->code->block_bytes += size * PTX_LANES;
+    } else {
+        wanted.slot = acu_ptx_add_slot(l, size);
+    }
+    l->code->specials = grow(l, l->code->specials, l->code->special_count, &l->special_room, sizeof wanted);
+    l->code->specials[l->code->special_count++] = wanted;
+    return wanted.slot;
+}
+
+/* ---- operands ---- */
+
+static uint64_t float_bits(const ptx_operand *o, ptx_type type) {
+    double wide;
+    float single;
+    memcpy(&wide, &o->bits, sizeof wide);
+    if (o->type == PTX_F32) {
+        uint32_t bits = (uint32_t)o->bits;
+        memcpy(&single, &bits, sizeof single);
+        wide = single;
+    }
+    if (o->type == PTX_F32 && type == PTX_F32)
+        return o->bits;
+    if (acu_ptx_type_size(type) == 4) {
+        single = (float)wide;
+        uint32_t bits;
+        memcpy(&bits, &single, sizeof bits);
+        return bits;
+    }
+    uint64_t bits;
+    memcpy(&bits, &wide, sizeof bits);
+    return bits;
+}
+
+static bool is_float(ptx_type type) {
+    return type == PTX_F32 || type == PTX_F64;
+}
+
+/* Returns the slot of the offset of a shared variable. What is dynamic lies behind all that is static. */
+static ptx_slot shared_address(ptx_lowering *l, const ptx_variable *v, uint64_t offset, unsigned size) {
+    ptx_code *code = l->code;
+    if (!v->size) {
+        code->shared_align = v->align > code->shared_align ? (uint32_t)v->align : code->shared_align;
+        return add_constant(
+            l, (ptx_constant){.kind = PTX_CONSTANT_SHARED, .size = (uint8_t)size, .bits = offset});
+    }
+    ptx_code_shared *shared = code->shared;
+    while (shared && shared->variable != v)
+        shared = shared->next;
+    if (!shared) {
+        shared = acu_ptx_lower_alloc(l, sizeof *shared);
+        size_t align = v->align ? v->align : 1;
+        uint64_t at = (code->shared_bytes + align - 1) / align * align;
+        if (at + v->size > 1 << 28)
+            acu_ptx_invalid(l, "%s uses too much shared data", code->entry->name);
+        *shared = (ptx_code_shared){v, (uint32_t)at, code->shared};
+        code->shared = shared;
+        code->shared_bytes = (uint32_t)(at + v->size);
+    }
+    return acu_ptx_constant(l, shared->at + offset, size);
+}
+
+/* Returns the slot of the address of a variable. */
+static ptx_slot address_of(ptx_lowering *l, const ptx_operand *o, unsigned size) {
+    const ptx_variable *v = o->variable;
+    uint64_t offset = (uint64_t)o->offset;
+    switch (v->space) {
+    case PTX_SHARED:
+        return shared_address(l, v, offset, size);
+    case PTX_PARAM:
+        if (acu_ptx_is_kernel_param(l, v))
+            return acu_ptx_constant(l, v->at + offset, size);
+        return acu_ptx_frame_address(l, v, offset, size);
+    case PTX_LOCAL:
+        return acu_ptx_frame_address(l, v, offset, size);
+    default:
+        return add_constant(l, (ptx_constant){
+            .kind = PTX_CONSTANT_VARIABLE, .size = (uint8_t)size, .bits = offset, .variable = v});
+    }
+}
+
+static ptx_slot negated(ptx_lowering *l, ptx_slot slot) {
+    ptx_slot result = acu_ptx_temp(l, 0);
+    acu_ptx_emit_pure(l, acu_ptx_lane_handlers()[acu_ptx_form_find("not.pred")->handler], result, 0)->a = slot;
+    return result;
+}
+
+ptx_slot acu_ptx_source(ptx_lowering *l, const ptx_operand *o, ptx_type type) {
+    unsigned size = type == PTX_PRED ? 0 : (unsigned)acu_ptx_type_size(type);
+    switch (o->kind) {
+    case PTX_REGISTER:
+        if (acu_ptx_register_size(l, o) != size)
+            acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+        ptx_slot slot = acu_ptx_register_slot(l, o->number);
+        return o->negated && !size ? negated(l, slot) : slot;
+    case PTX_INTEGER:
+        return acu_ptx_constant(l, is_float(type) ? float_bits(o, type) : size ? o->bits : -(o->bits & 1), size);
+    case PTX_FLOAT:
+        return acu_ptx_constant(l, is_float(type) || o->type == PTX_F64 ? float_bits(o, type) : o->bits, size);
+    case PTX_SPECIAL_REGISTER:
+        if (acu_ptx_special_is_clock(o->special))
+            return acu_ptx_clock(l, o, size);
+        return acu_ptx_special(l, o, size);
+    case PTX_VARIABLE:
+        return address_of(l, o, size);
+    case PTX_FUNCTION:
+        return acu_ptx_constant(l, acu_ptx_function_address(l, o->function), size);
+    default:
+        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+    }
+}
+
+ptx_slot acu_ptx_target(ptx_lowering *l, const ptx_operand *o, ptx_type type) {
+    unsigned size = type == PTX_PRED ? 0 : (unsigned)acu_ptx_type_size(type);
+    if (o->kind == PTX_SINK)
+        return acu_ptx_temp(l, size);
+    if (o->kind != PTX_REGISTER || acu_ptx_register_size(l, o) != size)
+        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+    return acu_ptx_register_slot(l, o->number);
+}
+
+/* ---- operations ---- */
+
+static ptx_op *add_op(ptx_lowering *l) {
+    ptx_code *code = l->code;
+    code->ops = grow(l, code->ops, code->count, &l->op_room, sizeof *code->ops);
+    ptx_op *op = memset(&code->ops[code->count++], 0, sizeof *code->ops);
+    op->instruction = l->instruction;
+    return op;
+}
+
+ptx_op *acu_ptx_emit(ptx_lowering *l, ptx_handler *handler) {
+    ptx_op *op = add_op(l);
+    op->full = op->masked = handler;
+    return op;
+}
+
+ptx_op *acu_ptx_emit_flow(ptx_lowering *l, ptx_flow *flow) {
+    ptx_op *op = add_op(l);
+    op->flow = flow;
+    return op;
+}
+
+ptx_op *acu_ptx_emit_pure(ptx_lowering *l, ptx_handler *handler, ptx_slot d, unsigned size) {
+    ptx_op *op = add_op(l);
+    op->full = handler;
+    op->masked = acu_ptx_masked(size);
+    op->d = d;
+    op->size = (uint8_t)size;
+    return op;
+}
+
+uint32_t acu_ptx_site(ptx_lowering *l) {
+    return l->code->sites++;
+}

@@ -1,0 +1,143 @@
+/* From functions to code: what is found out when all functions are there. */
+#include "sim/ptx/lower_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- calls ---- */
+
+/* Returns whether the operation may call the function: directly, or by an address that something takes. */
+static bool may_call(const ptx_code *code, const ptx_op *op, uint32_t callee) {
+    if (op->flow != acu_ptx_flow_call)
+        return false;
+    return op->flags & PTX_INDIRECT ? code->functions[callee].address != 0 : op->value == callee;
+}
+
+/* Fills in who calls whom, directly and by way of others. */
+static void find_calls(const ptx_code *code, bool *calls) {
+    uint32_t count = code->function_count;
+    for (uint32_t f = 0; f < count; f++)
+        for (uint32_t n = code->functions[f].begin; n < code->functions[f].end; n++)
+            for (uint32_t callee = 1; callee < count && code->ops[n].flow == acu_ptx_flow_call; callee++)
+                calls[f * count + callee] |= may_call(code, &code->ops[n], callee);
+    for (uint32_t by = 0; by < count; by++)
+        for (uint32_t f = 0; f < count; f++)
+            for (uint32_t callee = 0; callee < count && calls[f * count + by]; callee++)
+                calls[f * count + callee] |= calls[by * count + callee];
+}
+
+static void list_slots(ptx_lowering *l, uint32_t number) {
+    ptx_code_function *f = &l->code->functions[number];
+    const ptx_lowered *lowered = &l->functions[number];
+    f->slots = acu_ptx_lower_alloc(l, (f->function->register_count + 1) * sizeof *f->slots);
+    for (uint32_t n = 0; n < f->function->register_count; n++) {
+        ptx_slot slot = lowered->slots[n];
+        if (slot == UINT32_MAX || PTX_SLOT_BANK(slot) != PTX_BANK_WARP)
+            continue;
+        const ptx_register *r = &f->function->registers[n];
+        size_t size = acu_ptx_type_size(r->type);
+        f->slots[f->slot_count++] = (ptx_code_slot){
+            PTX_SLOT_OFFSET(slot), r->type == PTX_PRED ? 0 : size < 2 ? 2 : (uint32_t)size};
+    }
+}
+
+/* Finds which functions may be called while they run. The local memory has room for each of the others once. */
+static void find_recursion(ptx_lowering *l) {
+    ptx_code *code = l->code;
+    uint32_t count = code->function_count;
+    bool *calls = acu_ptx_lower_alloc(l, (size_t)count * count);
+    find_calls(code, calls);
+    for (uint32_t f = 0; f < count; f++) {
+        code->local_bytes += code->functions[f].frame;
+        code->functions[f].recursive = calls[f * count + f];
+        code->recurses |= calls[f * count + f];
+    }
+    for (uint32_t f = 0; f < count; f++)
+        if (code->recurses)
+            list_slots(l, f);
+}
+
+/* ---- operations ---- */
+
+/* A pure operation with a mask computes its results elsewhere first. */
+static void add_masked(ptx_lowering *l, ptx_op *op) {
+    if (op->full == acu_ptx_guarded) {
+        add_masked(l, (ptx_op *)(uintptr_t)op->more);
+        return;
+    }
+    if (!acu_ptx_is_masked(op->masked))
+        return;
+    ptx_op *elsewhere = acu_ptx_lower_alloc(l, sizeof *elsewhere);
+    *elsewhere = *op;
+    elsewhere->d = PTX_SLOT(PTX_BANK_WARP, PTX_SCRATCH);
+    if (op->count)
+        elsewhere->e = PTX_SLOT(PTX_BANK_WARP, PTX_SCRATCH + PTX_SCRATCH_BYTES / 2);
+    op->more = elsewhere;
+}
+
+static void finish(ptx_lowering *l) {
+    ptx_code *code = l->code;
+    for (uint32_t n = code->count; n-- > 0;) {
+        ptx_op *op = &code->ops[n];
+        if (op->flow)
+            continue;
+        add_masked(l, op);
+        op->run = n + 1 < code->count ? code->ops[n + 1].run + 1 : 1;
+    }
+    code->warp_bytes = (code->warp_bytes + 63) / 64 * 64;
+    code->launch_bytes = (code->launch_bytes + 63) / 64 * 64;
+    code->block_bytes = (code->block_bytes + 63) / 64 * 64;
+}
+
+static void place_params(ptx_code *code) {
+    for (ptx_variable *v = code->entry->params; v; v = v->next) {
+        size_t align = v->align ? v->align : 1;
+        code->param_bytes = (uint32_t)((code->param_bytes + align - 1) / align * align);
+        v->at = code->param_bytes;
+        code->param_bytes += (uint32_t)v->size;
+    }
+}
+
+static void make(ptx_lowering *l, const ptx_function *entry) {
+    ptx_code *code = l->code;
+    code->module = l->module;
+    code->entry = entry;
+    code->warp_bytes = PTX_TEMP_BYTES + PTX_SCRATCH_BYTES;
+    place_params(code);
+    acu_ptx_function_number(l, entry);
+    for (l->current = 0; l->current < code->function_count; l->current++)
+        acu_ptx_lower_function(l);
+    find_recursion(l);
+    finish(l);
+}
+
+ptx_result acu_ptx_code_make(const ptx_module *module, const ptx_function *entry, ptx_code **made, ptx_error *error) {
+    ptx_lowering l = {.module = module, .error = error};
+    l.code = calloc(1, sizeof *l.code);
+    l.arena = acu_ptx_arena_new();
+    *made = NULL;
+    if (!l.code || !l.arena) {
+        free(l.code);
+        acu_ptx_arena_free(l.arena);
+        return PTX_NO_MEMORY;
+    }
+    l.code->arena = l.arena;
+    if (!setjmp(l.end))
+        make(&l, entry);
+    free(l.constant_hash);
+    if (l.result)
+        acu_ptx_code_free(l.code);
+    else
+        *made = l.code;
+    return l.result;
+}
+
+void acu_ptx_code_free(ptx_code *code) {
+    if (!code)
+        return;
+    free(code->ops);
+    free(code->constants);
+    free(code->specials);
+    acu_ptx_arena_free(code->arena);
+    free(code);
+}

@@ -1,0 +1,255 @@
+/* From functions to code: functions, one after the other, and what is found out when all are there. */
+#include "sim/ptx/form.h"
+#include "sim/ptx/lower_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- functions of the code ---- */
+
+uint32_t acu_ptx_function_number(ptx_lowering *l, const ptx_function *function) {
+    ptx_code *code = l->code;
+    if (function->alias)
+        function = function->alias;
+    for (uint32_t n = 0; n < code->function_count; n++)
+        if (code->functions[n].function == function)
+            return n;
+    if (!function->has_body)
+        acu_ptx_invalid(l, "Unresolved extern function '%s'", function->name);
+    if (code->function_count == l->function_room) {
+        uint32_t room = l->function_room ? l->function_room * 2 : 8;
+        ptx_code_function *functions = acu_ptx_lower_alloc(l, room * sizeof *functions);
+        ptx_lowered *lowered = acu_ptx_lower_alloc(l, room * sizeof *lowered);
+        if (code->function_count) {
+            memcpy(functions, code->functions, code->function_count * sizeof *functions);
+            memcpy(lowered, l->functions, code->function_count * sizeof *lowered);
+        }
+        code->functions = functions;
+        l->functions = lowered;
+        l->function_room = room;
+    }
+    code->functions[code->function_count].function = function;
+    l->functions[code->function_count].function = function;
+    return code->function_count++;
+}
+
+uint64_t acu_ptx_function_address(ptx_lowering *l, const ptx_function *function) {
+    uint64_t number = 1;
+    if (function->alias)
+        function = function->alias;
+    for (const ptx_function *f = l->module->functions; f != function; f = f->next)
+        number++;
+    return PTX_FUNCTION_WINDOW + number * 16;
+}
+
+static uint32_t align_up(uint64_t value, size_t align) {
+    return (uint32_t)((value + align - 1) / align * align);
+}
+
+/* Gives a variable a place in the frame of the function. */
+static uint32_t add_to_frame(ptx_lowering *l, const ptx_variable *v) {
+    ptx_code_function *f = &l->code->functions[l->current];
+    uint64_t at = align_up(f->frame, v->align ? v->align : 1);
+    if (at + v->size > 1 << 28)
+        acu_ptx_not_simulated(l, "the variables of %s take too much local memory", f->function->name);
+    f->frame = (uint32_t)(at + v->size);
+    return (uint32_t)at;
+}
+
+static uint32_t *place_params(ptx_lowering *l, const ptx_variable *list) {
+    uint32_t count = 0, n = 0;
+    for (const ptx_variable *v = list; v; v = v->next)
+        count++;
+    uint32_t *at = acu_ptx_lower_alloc(l, (count + 1) * sizeof *at);
+    for (const ptx_variable *v = list; v; v = v->next)
+        at[n++] = v->in_register ? acu_ptx_register_slot(l, v->number) : add_to_frame(l, v);
+    return at;
+}
+
+/* Where the frame has a variable that the function declares is looked up in the order of declaration. */
+static void place_variables(ptx_lowering *l) {
+    ptx_code_function *f = &l->code->functions[l->current];
+    if (!f->function->is_entry) {
+        uint32_t *results = place_params(l, f->function->results), *params = place_params(l, f->function->params);
+        f = &l->code->functions[l->current];
+        f->result_at = results;
+        f->param_at = params;
+    }
+    for (ptx_variable *v = f->function->variables; v; v = v->next)
+        if (v->space == PTX_LOCAL || v->space == PTX_PARAM)
+            v->at = add_to_frame(l, v);
+    for (ptx_variable *v = l->module->variables; v; v = v->next)
+        if (v->space == PTX_LOCAL && !l->current)
+            v->at = add_to_frame(l, v);
+    f->frame = align_up(f->frame, 16);
+}
+
+static bool find_param(const ptx_variable *list, const uint32_t *at, const ptx_variable *v, uint32_t *found) {
+    for (; list; list = list->next, at++)
+        if (list == v) {
+            *found = *at;
+            return true;
+        }
+    return false;
+}
+
+uint32_t acu_ptx_frame_at(ptx_lowering *l, const ptx_variable *v) {
+    const ptx_code_function *f = &l->code->functions[l->current];
+    uint32_t at;
+    if (!f->function->is_entry && (find_param(f->function->results, f->result_at, v, &at) ||
+                                   find_param(f->function->params, f->param_at, v, &at)))
+        return at;
+    return (uint32_t)v->at;
+}
+
+static void put_frame_address(ptx_warp *w, const ptx_op *op) {
+    uint64_t address = w->frame->local + (uint64_t)op->value;
+    char *d = ptx_at(w, op->d);
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        memcpy(d + i * op->size, &address, op->size);
+}
+
+ptx_slot acu_ptx_frame_address(ptx_lowering *l, const ptx_variable *v, uint64_t offset, unsigned size) {
+    offset += acu_ptx_frame_at(l, v);
+    if (!l->current || !v->owner) /* the frame of the kernel begins at 0 */
+        return acu_ptx_constant(l, offset, size);
+    ptx_slot slot = acu_ptx_temp(l, size);
+    acu_ptx_emit_pure(l, put_frame_address, slot, size)->value = (int64_t)offset;
+    return slot;
+}
+
+bool acu_ptx_is_kernel_param(const ptx_lowering *l, const ptx_variable *variable) {
+    for (const ptx_variable *v = l->code->entry->params; v; v = v->next)
+        if (v == variable)
+            return true;
+    return false;
+}
+
+/* ---- instructions ---- */
+
+/* Lowers an instruction by its form. */
+static void lower_form(ptx_lowering *l, const ptx_form *form, const ptx_instruction *i) {
+    unsigned results = form->results, count = results + form->sources;
+    if (i->operand_count != count)
+        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+    ptx_slot slots[6] = {0};
+    for (unsigned n = results; n < count; n++)
+        slots[n] = acu_ptx_source(l, &i->operands[n], (ptx_type)form->types[n]);
+    for (unsigned n = 0; n < results; n++)
+        slots[n] = acu_ptx_target(l, &i->operands[n], (ptx_type)form->types[n]);
+    const ptx_slot *sources = slots + results;
+    unsigned size = form->types[0] == PTX_PRED ? 0 : (unsigned)acu_ptx_type_size((ptx_type)form->types[0]);
+    ptx_slot carry = form->reads_carry || form->writes_carry ? acu_ptx_state(l, PTX_STATE_CARRY, 0) : 0;
+    ptx_op *op = acu_ptx_emit_pure(l, acu_ptx_lane_handlers()[form->handler], slots[0], size);
+    op->a = sources[0];
+    op->b = form->sources > 1 ? sources[1] : 0;
+    op->c = form->sources > 2 ? sources[2] : 0;
+    op->f = form->reads_carry ? carry : form->sources > 3 ? sources[3] : 0;
+    if (results > 1) {
+        op->e = slots[1];
+        op->count = (uint8_t)(1 + (form->types[1] == PTX_PRED ? 0 : acu_ptx_type_size((ptx_type)form->types[1])));
+    } else if (form->writes_carry) {
+        op->e = carry;
+        op->count = 1;
+    }
+}
+
+static void lower_one(ptx_lowering *l, const ptx_instruction *i) {
+    ptx_lower *lower = acu_ptx_lower_of(i->opcode);
+    const ptx_form *form = lower ? NULL : acu_ptx_form_find(i->opcode);
+    if (lower)
+        lower(l, i);
+    else if (form)
+        lower_form(l, form, i);
+    else
+        acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
+}
+
+/* Puts plain operations under the guard of their instruction. */
+static void guard_plain(ptx_lowering *l, const ptx_instruction *i, uint32_t begin) {
+    ptx_slot guard = acu_ptx_register_slot(l, (unsigned)i->guard);
+    for (uint32_t n = begin; n < l->code->count; n++) {
+        ptx_op *op = &l->code->ops[n], *inner = acu_ptx_lower_alloc(l, sizeof *inner);
+        *inner = *op;
+        *op = (ptx_op){.full = acu_ptx_guarded, .masked = acu_ptx_guarded, .guard = guard, .negated = i->guard_negated,
+                       .more = inner, .instruction = i};
+    }
+}
+
+/* Puts a branch before the operations of a guarded instruction, and a join behind them. */
+static void guard_flow(ptx_lowering *l, const ptx_instruction *i, uint32_t begin) {
+    ptx_slot guard = acu_ptx_register_slot(l, (unsigned)i->guard);
+    acu_ptx_emit_flow(l, acu_ptx_flow_join);
+    uint32_t end = l->code->count;
+    acu_ptx_emit_flow(l, acu_ptx_flow_branch);
+    ptx_op *ops = l->code->ops;
+    memmove(ops + begin + 1, ops + begin, (end - begin) * sizeof *ops);
+    ops[begin] = (ptx_op){.flow = acu_ptx_flow_branch, .guard = guard, .negated = !i->guard_negated, .instruction = i,
+                          .value = end, .e = end, .flags = PTX_TO_OPERATION};
+}
+
+static void lower_instruction(ptx_lowering *l, const ptx_instruction *i) {
+    uint32_t begin = l->code->count;
+    l->instruction = i;
+    l->temp_used = 0;
+    lower_one(l, i);
+    if (i->guard < 0 || acu_ptx_lower_guards(i))
+        return;
+    bool flows = false;
+    for (uint32_t n = begin; n < l->code->count; n++)
+        flows |= l->code->ops[n].flow != NULL;
+    if (flows)
+        guard_flow(l, i, begin);
+    else
+        guard_plain(l, i, begin);
+}
+
+/* Replaces the numbers of instructions in branches by those of operations. */
+static void resolve(ptx_lowering *l, uint32_t begin) {
+    const uint32_t *op_of = l->functions[l->current].op_of;
+    for (uint32_t n = begin; n < l->code->count; n++) {
+        ptx_op *op = &l->code->ops[n];
+        if (op->flow == acu_ptx_flow_switch)
+            for (int64_t t = 0; t < op->value; t++)
+                ((uint32_t *)(uintptr_t)op->more)[t] = op_of[((const uint32_t *)op->more)[t]];
+        else if (op->flow != acu_ptx_flow_branch && op->flow != acu_ptx_flow_jump)
+            continue;
+        if (op->flags & PTX_TO_OPERATION)
+            continue;
+        if (op->flow != acu_ptx_flow_switch)
+            op->value = op_of[op->value];
+        op->e = op->e == PTX_NOWHERE ? PTX_NOWHERE : op_of[op->e];
+    }
+}
+
+void acu_ptx_lower_function(ptx_lowering *l) {
+    const ptx_function *function = l->functions[l->current].function;
+    uint32_t begin = l->code->count, first_byte = l->code->warp_bytes;
+    l->instruction = NULL;
+    ptx_lowered *f = &l->functions[l->current];
+    f->slots = acu_ptx_lower_alloc(l, (function->register_count + 1) * sizeof *f->slots);
+    memset(f->slots, 0xff, function->register_count * sizeof *f->slots);
+    f->op_of = acu_ptx_lower_alloc(l, (function->instruction_count + 1) * sizeof *f->op_of);
+    uint32_t *op_of = f->op_of;
+    ptx_flow_graph *flow = f->flow = acu_ptx_flow_of(function, l->arena);
+    if (!flow)
+        acu_ptx_lower_alloc(l, SIZE_MAX);
+    place_variables(l);
+    for (uint32_t n = 0; n < function->instruction_count; n++) {
+        const ptx_basic_block *block = &flow->blocks[flow->block_of[n]];
+        op_of[n] = l->code->count;
+        if (block->begin == n && block->is_meet)
+            acu_ptx_emit_flow(l, acu_ptx_flow_join);
+        lower_instruction(l, &function->instructions[n]);
+    }
+    op_of[function->instruction_count] = l->code->count;
+    l->instruction = NULL;
+    acu_ptx_emit_flow(l, acu_ptx_flow_join);
+    acu_ptx_emit_flow(l, acu_ptx_flow_return);
+    resolve(l, begin);
+    ptx_code_function *done = &l->code->functions[l->current];
+    done->begin = begin;
+    done->end = l->code->count;
+    done->registers = first_byte;
+    done->registers_end = l->code->warp_bytes;
+}

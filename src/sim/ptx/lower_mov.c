@@ -1,0 +1,154 @@
+/* Moves, vectors, and addresses in state spaces. */
+#include "sim/ptx/grid.h"
+#include "sim/ptx/lower_inside.h"
+
+#include <string.h>
+
+/* Take a part of each lane, `value` bytes from the beginning of an element of `flags` bytes. A byte becomes 16 bits. */
+static void take_part(ptx_warp *w, const ptx_op *op) {
+    char *d = ptx_at(w, op->d);
+    const char *a = (const char *)ptx_at(w, op->a) + op->value;
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        memcpy(d + i * op->size, a + i * op->flags, op->size);
+}
+
+static void take_byte(ptx_warp *w, const ptx_op *op) {
+    uint16_t *d = ptx_at(w, op->d);
+    const unsigned char *a = (const unsigned char *)ptx_at(w, op->a) + op->value;
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        d[i] = a[i * op->flags];
+}
+
+/* Put parts together: `flags` is the bytes of one, and each lies in an element of `step` bytes. */
+static void put(ptx_warp *w, const ptx_op *op, unsigned step) {
+    const ptx_slot *parts = (const ptx_slot *)(intptr_t)op->value;
+    char *d = ptx_at(w, op->d);
+    for (unsigned n = 0; n * op->flags < op->size; n++) {
+        const char *part = ptx_at(w, parts[n]);
+        for (unsigned i = 0; i < PTX_LANES; i++)
+            memcpy(d + i * op->size + n * op->flags, part + i * step, op->flags);
+    }
+}
+
+static void put_parts(ptx_warp *w, const ptx_op *op) {
+    put(w, op, op->flags);
+}
+
+static void put_bytes(ptx_warp *w, const ptx_op *op) {
+    put(w, op, 2);
+}
+
+void acu_ptx_copy_all(ptx_warp *w, const ptx_op *op) {
+    memmove(ptx_at(w, op->d), ptx_at(w, op->a), op->size ? (size_t)op->size * PTX_LANES : 4);
+}
+
+static unsigned size_of(ptx_lowering *l, const ptx_operand *o) {
+    return o->kind == PTX_REGISTER ? acu_ptx_register_size(l, o) : 0;
+}
+
+/* mov.b64 {a, b}, c: c is taken apart. */
+static void lower_unpack(ptx_lowering *l, const ptx_instruction *i, ptx_type type) {
+    const ptx_operand *list = &i->operands[0];
+    unsigned wide = (unsigned)acu_ptx_type_size(type), part = wide / (list->element_count ? list->element_count : 1);
+    ptx_slot from = acu_ptx_source(l, &i->operands[1], type), copy = acu_ptx_temp(l, wide);
+    ptx_op *op = acu_ptx_emit_pure(l, acu_ptx_copy_all, copy, wide); /* a part may be the register that is taken apart */
+    op->a = from;
+    for (unsigned n = 0; n < list->element_count; n++) {
+        const ptx_operand *o = &list->elements[n];
+        if (o->kind == PTX_SINK)
+            continue;
+        unsigned size = size_of(l, o);
+        if (size != part && !(part == 1 && size == 2))
+            acu_ptx_invalid(l, "Arguments mismatch for instruction 'mov'");
+        ptx_slot d = acu_ptx_register_slot(l, o->number);
+        op = acu_ptx_emit_pure(l, part == 1 ? take_byte : take_part, d, size);
+        op->a = copy;
+        op->value = n * part;
+        op->flags = (uint8_t)wide;
+    }
+}
+
+/* mov.b64 c, {a, b}: c is put together. */
+static void lower_pack(ptx_lowering *l, const ptx_instruction *i, ptx_type type) {
+    const ptx_operand *list = &i->operands[1];
+    unsigned wide = (unsigned)acu_ptx_type_size(type), part = wide / (list->element_count ? list->element_count : 1);
+    static const ptx_type types[] = {[1] = PTX_B16, [2] = PTX_B16, [4] = PTX_B32, [8] = PTX_B64};
+    if (part != 1 && part != 2 && part != 4 && part != 8)
+        acu_ptx_invalid(l, "Arguments mismatch for instruction 'mov'");
+    ptx_slot *parts = acu_ptx_lower_alloc(l, list->element_count * sizeof *parts);
+    for (unsigned n = 0; n < list->element_count; n++)
+        parts[n] = acu_ptx_source(l, &list->elements[n], types[part]);
+    ptx_slot d = acu_ptx_target(l, &i->operands[0], type), whole = acu_ptx_temp(l, wide);
+    ptx_op *op = acu_ptx_emit_pure(l, part == 1 ? put_bytes : put_parts, whole, wide);
+    op->value = (int64_t)(intptr_t)parts;
+    op->flags = (uint8_t)part;
+    op = acu_ptx_emit_pure(l, acu_ptx_copy_all, d, wide);
+    op->a = whole;
+}
+
+void acu_ptx_lower_mov(ptx_lowering *l, const ptx_instruction *i) {
+    ptx_words words;
+    acu_ptx_words(l, i, &words);
+    ptx_type type = acu_ptx_take_type(&words);
+    acu_ptx_words_end(l, &words);
+    if (i->operand_count != 2)
+        acu_ptx_invalid(l, "Arguments mismatch for instruction 'mov'");
+    if (i->operands[0].kind == PTX_LIST) {
+        lower_unpack(l, i, type);
+    } else if (i->operands[1].kind == PTX_LIST) {
+        lower_pack(l, i, type);
+    } else {
+        ptx_slot from = acu_ptx_source(l, &i->operands[1], type), d = acu_ptx_target(l, &i->operands[0], type);
+        acu_ptx_emit_pure(l, acu_ptx_copy_all, d, type == PTX_PRED ? 0 : (unsigned)acu_ptx_type_size(type))->a = from;
+    }
+}
+
+/* ---- addresses ---- */
+
+static uint64_t window_of(ptx_space space) {
+    return space == PTX_SHARED || space == PTX_SHARED_CLUSTER ? PTX_SHARED_WINDOW
+           : space == PTX_LOCAL                               ? PTX_LOCAL_WINDOW
+           : space == PTX_PARAM                               ? PTX_PARAM_WINDOW
+                                                              : 0;
+}
+
+static void add_value(ptx_warp *w, const ptx_op *op) {
+    uint64_t *d = ptx_at(w, op->d);
+    const uint64_t *a = ptx_at(w, op->a);
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        d[i] = a[i] + (uint64_t)op->value;
+}
+
+void acu_ptx_lower_cvta(ptx_lowering *l, const ptx_instruction *i) {
+    ptx_words words;
+    acu_ptx_words(l, i, &words);
+    bool to = acu_ptx_take(&words, "to");
+    uint64_t window = window_of(acu_ptx_take_space(&words));
+    ptx_type type = acu_ptx_take_type(&words);
+    acu_ptx_words_end(l, &words);
+    if (type != PTX_U64)
+        acu_ptx_not_simulated(l, "addresses of 32 bits are not simulated");
+    ptx_slot from = acu_ptx_source(l, &i->operands[1], PTX_U64), d = acu_ptx_target(l, &i->operands[0], PTX_U64);
+    ptx_op *op = acu_ptx_emit_pure(l, add_value, d, 8);
+    op->a = from;
+    op->value = (int64_t)(to ? -window : window);
+}
+
+static void is_in_window(ptx_warp *w, const ptx_op *op) {
+    const uint64_t *a = ptx_at(w, op->a);
+    uint32_t bits = 0;
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        bits |= (uint32_t)(op->value ? a[i] - (uint64_t)op->value < PTX_WINDOW_SIZE : a[i] < PTX_SHARED_WINDOW) << i;
+    *(uint32_t *)ptx_at(w, op->d) = bits;
+}
+
+void acu_ptx_lower_isspacep(ptx_lowering *l, const ptx_instruction *i) {
+    ptx_words words;
+    acu_ptx_words(l, i, &words);
+    ptx_space space = acu_ptx_take_space(&words);
+    acu_ptx_words_end(l, &words);
+    ptx_slot from = acu_ptx_source(l, &i->operands[1], PTX_U64), d = acu_ptx_target(l, &i->operands[0], PTX_PRED);
+    ptx_op *op = acu_ptx_emit_pure(l, is_in_window, d, 0);
+    op->a = from;
+    op->value = (int64_t)window_of(space);
+}

@@ -1,0 +1,252 @@
+/* Where addresses lead, and the loads and stores that are made of it. */
+#include "sim/ptx/memory.h"
+
+#include "sim/ptx/form.h"
+#include "sim/ptx/lower_inside.h"
+
+#include <string.h>
+
+extern const ptx_memory_handlers acu_ptx_memory_handlers_v1;
+#if defined(__x86_64__)
+extern const ptx_memory_handlers acu_ptx_memory_handlers_v3, acu_ptx_memory_handlers_v4;
+#endif
+
+const ptx_memory_handlers *acu_ptx_memory_handlers(void) {
+#if defined(__x86_64__)
+    switch (acu_ptx_processor_level()) {
+    case 4:
+        return &acu_ptx_memory_handlers_v4;
+    case 3:
+        return &acu_ptx_memory_handlers_v3;
+    default:
+        break;
+    }
+#endif
+    return &acu_ptx_memory_handlers_v1;
+}
+
+/* ---- where addresses lead ---- */
+
+const ptx_range *acu_ptx_memory_range(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t address, size_t bytes,
+                                      bool writes) {
+    ptx_worker *worker = w->worker;
+    const ptx_machine *machine = worker->launch->machine;
+    ptx_range *site = &worker->site[op->site];
+    for (unsigned n = 0; n < PTX_CACHED; n++) {
+        const ptx_range *range = &worker->cached[n];
+        if (address < range->base || address > range->last || range->last - address < bytes - 1)
+            continue;
+        if (writes && !range->writable)
+            break;
+        *site = *range;
+        return site;
+    }
+    ptx_range found;
+    if (!machine->find(machine->data, address, &found) || found.last - address < bytes - 1)
+        acu_ptx_fail(w, lane, op, 700, address, "%s of %zu bytes, which are in no allocation that the device can access",
+                     writes ? "a write" : "a read", bytes);
+    if (writes && !found.writable)
+        acu_ptx_fail(w, lane, op, 700, address, "a write of %zu bytes, which the device may only read", bytes);
+    worker->cached[worker->next_cached++ % PTX_CACHED] = found;
+    *site = found;
+    return site;
+}
+
+static char *shared_at(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t offset, size_t bytes) {
+    size_t size = w->block->shared_bytes;
+    if (offset > size || size - offset < bytes)
+        acu_ptx_fail(w, lane, op, 700, offset, "an access of %zu bytes of shared memory, of which the block has %zu", bytes,
+                     size);
+    return w->block->shared + offset;
+}
+
+static char *local_at(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t offset, size_t bytes) {
+    if (offset > w->local_stride || w->local_stride - offset < bytes)
+        acu_ptx_fail(w, lane, op, 700, offset, "an access of %zu bytes of local memory, of which a thread has %zu", bytes,
+                     w->local_stride);
+    return w->local + lane * w->local_stride + offset;
+}
+
+static char *param_at(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t offset, size_t bytes, bool writes) {
+    size_t size = w->code->param_bytes;
+    if (writes || offset > size || size - offset < bytes)
+        acu_ptx_fail(w, lane, op, 700, offset, "%s of %zu bytes of the kernel's parameters, which have %zu",
+                     writes ? "a write" : "a read", bytes, size);
+    return (char *)(uintptr_t)w->worker->launch->params + offset;
+}
+
+char *acu_ptx_memory_at(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_space space, uint64_t address, size_t bytes,
+                        size_t align, bool writes) {
+    if (address & (align - 1))
+        acu_ptx_fail(w, lane, op, 716, address, "an access of %zu bytes, whose address is not a multiple of %zu", bytes,
+                     align);
+    if ((space == PTX_GENERIC || space == PTX_GLOBAL) && address >= PTX_SHARED_WINDOW) {
+        static const ptx_space spaces[] = {PTX_SHARED, PTX_LOCAL, PTX_GENERIC, PTX_PARAM};
+        uint64_t window = (address - PTX_SHARED_WINDOW) >> 40, offset = address & ((UINT64_C(1) << 40) - 1);
+        if (space == PTX_GLOBAL || window > 3 || spaces[window] == PTX_GENERIC || offset >= PTX_WINDOW_SIZE)
+            acu_ptx_fail(w, lane, op, 700, address, "%s of %zu bytes, which are in no allocation",
+                         writes ? "a write" : "a read", bytes);
+        space = spaces[window];
+        address = offset;
+    }
+    switch (space) {
+    case PTX_SHARED:
+    case PTX_SHARED_CLUSTER:
+        return shared_at(w, op, lane, address, bytes);
+    case PTX_LOCAL:
+        return local_at(w, op, lane, address, bytes);
+    case PTX_PARAM:
+        return param_at(w, op, lane, address, bytes, writes);
+    default: {
+        const ptx_range *range = &w->worker->site[op->site];
+        if (address < range->base || address > range->last || range->last - address < bytes - 1)
+            range = acu_ptx_memory_range(w, op, lane, address, bytes, writes);
+        return range->bytes + (address - range->base);
+    }
+    }
+}
+
+/* ---- loads and stores ---- */
+
+ptx_address acu_ptx_address(ptx_lowering *l, const ptx_operand *o, ptx_space space) {
+    if (o->kind != PTX_ADDRESS)
+        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+    if (o->is_register) {
+        ptx_operand base = {.kind = PTX_REGISTER, .number = o->number, .place = o->place};
+        bool narrow = acu_ptx_register_size(l, &base) == 4;
+        return (ptx_address){acu_ptx_source(l, &base, narrow ? PTX_U32 : PTX_U64), o->offset, narrow};
+    }
+    if (o->variable) {
+        ptx_operand base = {.kind = PTX_VARIABLE, .variable = o->variable, .place = o->place};
+        return (ptx_address){acu_ptx_source(l, &base, PTX_U64), o->offset, false};
+    }
+    (void)space;
+    return (ptx_address){acu_ptx_constant(l, o->bits + (uint64_t)o->offset, 8), 0, false};
+}
+
+/* Takes the words that say how an access is ordered or cached. Everything is coherent here. */
+static bool take_order(ptx_words *words) {
+    int order = acu_ptx_take_one(words, "weak volatile relaxed acquire release mmio");
+    acu_ptx_take_one(words, "cta cluster gpu sys");
+    acu_ptx_take_one(words, "ca cg cs lu cv wb wt");
+    acu_ptx_take(words, "nc");
+    acu_ptx_take_one(words, "L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate");
+    acu_ptx_take_one(words, "L2::evict_normal L2::evict_first L2::evict_last L2::cache_hint");
+    acu_ptx_take_one(words, "L2::cache_hint");
+    acu_ptx_take_one(words, "L2::64B L2::128B L2::256B");
+    acu_ptx_take(words, "unified");
+    return order > 1;
+}
+
+static void fence(ptx_warp *w, const ptx_op *op) {
+    (void)w;
+    (void)op;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static void read_words(ptx_lowering *l, const ptx_instruction *i, ptx_access *access, ptx_type *type, bool *ordered) {
+    ptx_words words;
+    acu_ptx_words(l, i, &words);
+    *ordered = take_order(&words);
+    access->space = acu_ptx_take_space(&words);
+    int vector = acu_ptx_take_one(&words, "v2 v4 v8");
+    access->count = (uint8_t)(vector < 0 ? 1 : 2 << vector);
+    *type = acu_ptx_take_type(&words);
+    acu_ptx_words_end(l, &words);
+    access->size = (uint8_t)acu_ptx_type_size(*type);
+    if (!access->size || *type == PTX_PRED)
+        acu_ptx_invalid(l, "Unexpected instruction types specified for '%s'", i->opcode);
+    access->is_signed = *type == PTX_S8 || *type == PTX_S16 || *type == PTX_S32;
+    if (access->space == PTX_CONST)
+        access->space = PTX_GLOBAL;
+}
+
+static const ptx_operand *element(const ptx_operand *o, unsigned n) {
+    return o->kind == PTX_LIST ? &o->elements[n] : o;
+}
+
+static unsigned log2_of(unsigned size) {
+    return (unsigned)__builtin_ctz(size);
+}
+
+/* Loads a constant of the launch into a register: a parameter of the kernel. */
+static void load_param(ptx_lowering *l, const ptx_operand *o, uint64_t offset, const ptx_access *access) {
+    unsigned size = acu_ptx_register_size(l, o);
+    ptx_slot d = acu_ptx_register_slot(l, o->number);
+    ptx_slot from = acu_ptx_param_as(l, offset, access->size, size, access->is_signed);
+    acu_ptx_emit_pure(l, acu_ptx_copy_all, d, size)->a = from;
+}
+
+static void add_fence(ptx_lowering *l, bool ordered) {
+    if (ordered)
+        acu_ptx_emit(l, fence);
+}
+
+/* Fills in the slots of the elements; an access of 16 bytes is one of two elements of 8. */
+static void read_elements(ptx_lowering *l, const ptx_operand *list, ptx_access *access, ptx_type type, bool loads) {
+    if (list->kind == PTX_LIST ? list->element_count != access->count : access->count != 1)
+        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+    access->register_size = access->size < 2 ? 2 : access->size;
+    for (unsigned n = 0; n < access->count; n++) {
+        const ptx_operand *o = element(list, n);
+        access->slots[n] = UINT32_MAX;
+        if (o->kind == PTX_SINK && loads)
+            continue;
+        if (o->kind != PTX_REGISTER) {
+            access->slots[n] = acu_ptx_source(l, o, access->size < 2 ? PTX_U16 : type);
+            continue;
+        }
+        unsigned size = acu_ptx_register_size(l, o);
+        if (size < access->size || !size)
+            acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+        access->register_size = (uint8_t)size;
+        access->slots[n] = acu_ptx_register_slot(l, o->number);
+    }
+}
+
+static void emit_access(ptx_lowering *l, const ptx_operand *at, ptx_access *access, bool loads) {
+    ptx_address address = acu_ptx_address(l, at, access->space);
+    const ptx_memory_handlers *handlers = acu_ptx_memory_handlers();
+    if (access->space == PTX_PARAM && at->variable && !acu_ptx_is_kernel_param(l, at->variable))
+        access->space = PTX_LOCAL; /* a parameter of a call is in the frame */
+    if (access->size == 16)
+        acu_ptx_not_simulated(l, "the simulator does not execute '%s'", l->instruction->opcode);
+    access->narrow = address.narrow;
+    ptx_op *op = acu_ptx_emit(l, (loads ? handlers->load : handlers->store)[log2_of(access->size)]);
+    op->a = address.slot;
+    op->value = address.offset;
+    op->more = access;
+    op->site = acu_ptx_site(l);
+}
+
+void acu_ptx_lower_load(ptx_lowering *l, const ptx_instruction *i) {
+    ptx_access *access = acu_ptx_lower_alloc(l, sizeof *access);
+    ptx_type type;
+    bool ordered;
+    read_words(l, i, access, &type, &ordered);
+    if (i->operand_count < 2 || i->operands[1].kind != PTX_ADDRESS)
+        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+    const ptx_operand *at = &i->operands[1];
+    read_elements(l, &i->operands[0], access, type, true);
+    if (access->space == PTX_PARAM && at->variable && acu_ptx_is_kernel_param(l, at->variable) && access->size <= 8) {
+        for (unsigned n = 0; n < access->count; n++)
+            if (access->slots[n] != UINT32_MAX)
+                load_param(l, element(&i->operands[0], n),
+                           at->variable->at + (uint64_t)at->offset + n * access->size, access);
+        return;
+    }
+    emit_access(l, at, access, true);
+    add_fence(l, ordered);
+}
+
+void acu_ptx_lower_store(ptx_lowering *l, const ptx_instruction *i) {
+    ptx_access *access = acu_ptx_lower_alloc(l, sizeof *access);
+    ptx_type type;
+    bool ordered;
+    read_words(l, i, access, &type, &ordered);
+    if (i->operand_count < 2)
+        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+    read_elements(l, &i->operands[1], access, type, false);
+    add_fence(l, ordered);
+    emit_access(l, &i->operands[0], access, false);
+}
