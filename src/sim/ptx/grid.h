@@ -4,8 +4,11 @@
 
 #include "sim/ptx/warp.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdatomic.h>
+
+typedef struct ptx_grid ptx_grid;
 
 /* Bytes that the kernel may access, all of one allocation. */
 typedef struct ptx_range {
@@ -34,7 +37,7 @@ typedef struct ptx_launch {
     size_t dynamic_shared;
     const void *params;   /* code->param_bytes */
     unsigned multiprocessors;
-    bool cooperative;     /* all blocks must be able to wait for each other */
+    size_t stack;         /* bytes of local memory for functions that call themselves */
     unsigned workers;     /* threads; 0: one for each processor */
     uint64_t grid_id;
     uint64_t *executed;   /* if not NULL: thread-instructions are added */
@@ -70,22 +73,26 @@ enum {
 typedef struct ptx_barrier {
     unsigned expected; /* lanes; 0: nobody waits */
     unsigned arrived;
+    unsigned absent;   /* lanes that the warps do not have, or that have ended, of warps that have come */
     bool all;          /* all lanes of the block that have not ended are expected */
+    unsigned reduction, count; /* what is computed of the lanes' predicates; for how many they were true */
 } ptx_barrier;
 
 /* A block while it runs. */
 struct ptx_block {
     unsigned index[3];
+    uint64_t number; /* in the grid */
     ptx_warp *warps;
     unsigned warp_count;
     char *shared;      /* bytes of shared memory */
     size_t shared_bytes;
+    char *bank;        /* of the block */
+    unsigned opened;   /* how many barriers were opened */
     ptx_barrier barriers[PTX_BARRIERS];
     unsigned threads, ended; /* lanes of the block, and those that have exited */
     ptx_worker *worker;
     const ptx_launch *launch;
     struct ptx_block *next;
-    bool alive;
     void *memory; /* all of the block's memory */
 };
 
@@ -95,12 +102,16 @@ struct ptx_worker {
     unsigned next_cached;
     ptx_range *site;  /* for each operation that accesses memory, the range that it accessed last */
     const ptx_launch *launch;
-    struct ptx_grid *grid;
+    ptx_grid *grid;
+    char *bank;       /* of the launch */
     ptx_block *blocks; /* that are alive */
     ptx_block *spare;  /* that can be used again */
     jmp_buf end;       /* where a fault jumps */
     ptx_fault fault;
 };
+
+/* Returns the bytes of shared memory of each block. */
+size_t acu_ptx_launch_shared(const ptx_launch *launch);
 
 /* Counts lanes that have exited: barriers that wait for all lanes may be complete now. */
 void acu_ptx_block_lanes_ended(ptx_warp *warp, uint32_t lanes);

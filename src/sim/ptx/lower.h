@@ -92,7 +92,7 @@ bool acu_ptx_lower_device_call(ptx_lowering *lowering, const ptx_instruction *in
                                const ptx_function *function, const ptx_operand *results, const ptx_operand *params);
 
 /* The parts of the instruction set. */
-ptx_lower acu_ptx_lower_barrier, acu_ptx_lower_branch, acu_ptx_lower_brx, acu_ptx_lower_call, acu_ptx_lower_cvta,
+ptx_lower acu_ptx_lower_barrier, acu_ptx_lower_cluster_barrier, acu_ptx_lower_branch, acu_ptx_lower_brx, acu_ptx_lower_call, acu_ptx_lower_cvta,
     acu_ptx_lower_exit, acu_ptx_lower_isspacep, acu_ptx_lower_load, acu_ptx_lower_mov, acu_ptx_lower_nothing,
     acu_ptx_lower_return, acu_ptx_lower_store, acu_ptx_lower_trap;
 

@@ -210,16 +210,6 @@ uint32_t acu_ptx_warp_waiting(const ptx_warp *w, unsigned barrier) {
     return lanes;
 }
 
-void acu_ptx_warp_release(ptx_warp *w, unsigned barrier) {
-    for (unsigned i = 0; i < w->split_count; i++) {
-        ptx_split *s = &w->splits[i];
-        if (s->wait != PTX_AT_BARRIER || s->barrier != barrier)
-            continue;
-        s->wait = PTX_READY;
-        s->pc++;
-    }
-}
-
 /* ---- branches ---- */
 
 /* Sends the current split to a place. Others have their turn when it has gone back often. */

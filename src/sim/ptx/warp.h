@@ -107,8 +107,8 @@ void acu_ptx_warp_clear(ptx_warp *warp);
 /* Runs the warp until it waits, ends, or has had its turn. */
 ptx_state acu_ptx_warp_run(ptx_warp *warp);
 
-/* Lets the splits that wait at the barrier go on, behind it. */
-void acu_ptx_warp_release(ptx_warp *warp, unsigned barrier);
+/* Lets the splits that wait at the barrier go on, behind it, with its result. */
+void acu_ptx_warp_release(ptx_warp *warp, unsigned barrier, uint32_t result);
 /* Returns the lanes of the warp that wait at the barrier. */
 uint32_t acu_ptx_warp_waiting(const ptx_warp *warp, unsigned barrier);
 

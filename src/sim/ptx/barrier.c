@@ -1,0 +1,166 @@
+/* Barriers of a block. A barrier counts lanes, so that also parts of a warp may come to it. */
+#include "sim/ptx/grid.h"
+#include "sim/ptx/lower_inside.h"
+
+#include <string.h>
+
+/* What a barrier computes of its lanes' predicates. */
+typedef enum reduction { NO_REDUCTION, POPC, AND, OR } reduction;
+
+typedef struct barrier_kind {
+    bool waits;          /* bar.arrive does not */
+    bool counts;         /* the number of threads is given */
+    reduction reduction;
+    ptx_slot predicate;
+} barrier_kind;
+
+/* Lets all lanes go on that wait at the barrier. */
+static void open_barrier(ptx_block *block, unsigned number) {
+    ptx_barrier *barrier = &block->barriers[number];
+    unsigned count = barrier->count, all = count == barrier->arrived;
+    uint32_t result = 0;
+    if (barrier->reduction == POPC)
+        result = count;
+    else if (barrier->reduction == AND)
+        result = all ? ~UINT32_C(0) : 0;
+    else if (barrier->reduction == OR)
+        result = count ? ~UINT32_C(0) : 0;
+    for (unsigned n = 0; n < block->warp_count; n++)
+        acu_ptx_warp_release(&block->warps[n], number, result);
+    *barrier = (ptx_barrier){.expected = 0};
+    block->opened++;
+}
+
+/* Opens the barrier if all lanes that it waits for have come. */
+static bool try_barrier(ptx_block *block, unsigned number) {
+    const ptx_barrier *barrier = &block->barriers[number];
+    if (!barrier->arrived)
+        return false;
+    unsigned expected = barrier->all ? block->threads - block->ended : barrier->expected;
+    if (barrier->arrived + (barrier->all ? 0 : barrier->absent) < expected)
+        return false;
+    open_barrier(block, number);
+    return true;
+}
+
+void acu_ptx_block_lanes_ended(ptx_warp *w, uint32_t lanes) {
+    ptx_block *block = w->block;
+    block->ended += (unsigned)__builtin_popcount(lanes);
+    for (unsigned n = 0; n < PTX_BARRIERS; n++)
+        if (block->barriers[n].arrived && block->barriers[n].all)
+            try_barrier(block, n);
+}
+
+static uint32_t first_of(const ptx_warp *w, ptx_slot slot) {
+    return ((const uint32_t *)ptx_at(w, slot))[__builtin_ctz(w->mask)];
+}
+
+/* `a` is the barrier's number, `b` the number of threads. */
+static ptx_step arrive(ptx_warp *w, const ptx_op *op) {
+    const barrier_kind *kind = op->more;
+    ptx_block *block = w->block;
+    ptx_split *s = ptx_current(w);
+    uint32_t number = first_of(w, op->a);
+    if (number >= PTX_BARRIERS)
+        acu_ptx_fail(w, (unsigned)__builtin_ctz(w->mask), op, 715, 0, "the barrier %u: there are %d", number, PTX_BARRIERS);
+    ptx_barrier *barrier = &block->barriers[number];
+    barrier->all = !kind->counts;
+    barrier->expected = kind->counts ? first_of(w, op->b) : 0;
+    barrier->reduction = kind->reduction;
+    barrier->arrived += (unsigned)__builtin_popcount(s->mask);
+    if (kind->reduction) {
+        uint32_t lanes = *(const uint32_t *)ptx_at(w, kind->predicate);
+        barrier->count += (unsigned)__builtin_popcount(lanes & s->mask);
+    }
+    /* A barrier counts whole warps: lanes that the warp does not have count with the last of those that it has. */
+    if ((acu_ptx_warp_waiting(w, number) | s->mask) == ptx_alive(w))
+        barrier->absent += (unsigned)__builtin_popcount(~ptx_alive(w));
+    if (!kind->waits) {
+        s->pc++;
+        try_barrier(block, number);
+        return PTX_GO;
+    }
+    s->wait = PTX_AT_BARRIER;
+    s->barrier = number;
+    try_barrier(block, number);
+    if (s->wait == PTX_READY)
+        return PTX_GO;
+    return PTX_STOP;
+}
+
+/* Where the barrier was opened, the lanes get what it computed. */
+void acu_ptx_warp_release(ptx_warp *w, unsigned barrier, uint32_t result) {
+    for (unsigned n = 0; n < w->split_count; n++) {
+        ptx_split *s = &w->splits[n];
+        if (s->wait != PTX_AT_BARRIER || s->barrier != barrier)
+            continue;
+        const ptx_op *op = &w->code->ops[s->pc];
+        const barrier_kind *kind = op->more;
+        uint32_t *d = ptx_at(w, op->d);
+        if (kind->reduction == POPC)
+            for (unsigned i = 0; i < PTX_LANES; i++)
+                d[i] = s->mask >> i & 1 ? result : d[i];
+        else if (kind->reduction)
+            *d = (*d & ~s->mask) | (result & s->mask);
+        s->wait = PTX_READY;
+        s->pc++;
+    }
+}
+
+/* bar.warp.sync does nothing but wait for the lanes of its mask. */
+static void meet(ptx_warp *w, const ptx_op *op) {
+    (void)w;
+    (void)op;
+}
+
+static void lower_warp_sync(ptx_lowering *l, const ptx_instruction *i) {
+    ptx_slot members = acu_ptx_source(l, &i->operands[0], PTX_B32);
+    ptx_op *op = acu_ptx_emit_flow(l, acu_ptx_flow_sync);
+    op->masked = op->full = meet;
+    op->a = members;
+}
+
+void acu_ptx_lower_barrier(ptx_lowering *l, const ptx_instruction *i) {
+    ptx_words words;
+    acu_ptx_words(l, i, &words);
+    if (acu_ptx_take(&words, "warp")) {
+        acu_ptx_take(&words, "sync");
+        acu_ptx_words_end(l, &words);
+        lower_warp_sync(l, i);
+        return;
+    }
+    if (acu_ptx_take(&words, "cluster")) {
+        acu_ptx_lower_cluster_barrier(l, i);
+        return;
+    }
+    barrier_kind *kind = acu_ptx_lower_alloc(l, sizeof *kind);
+    acu_ptx_take(&words, "cta");
+    acu_ptx_take(&words, "aligned");
+    kind->waits = !acu_ptx_take(&words, "arrive");
+    bool reduces = acu_ptx_take(&words, "red");
+    if (!reduces && kind->waits && !acu_ptx_take(&words, "sync"))
+        acu_ptx_invalid(l, "Unknown modifier of '%s'", i->opcode);
+    unsigned first = 0, left = i->operand_count;
+    ptx_slot d = 0;
+    if (reduces) {
+        kind->reduction = (reduction)(acu_ptx_take_one(&words, "popc and or") + 1);
+        acu_ptx_take_type(&words);
+        d = acu_ptx_target(l, &i->operands[0], kind->reduction == POPC ? PTX_U32 : PTX_PRED);
+        kind->predicate = acu_ptx_source(l, &i->operands[i->operand_count - 1], PTX_PRED);
+        first = 1;
+        left -= 2;
+    }
+    acu_ptx_words_end(l, &words);
+    kind->counts = left == 2;
+    ptx_slot number = acu_ptx_source(l, &i->operands[first], PTX_U32);
+    ptx_slot threads = kind->counts ? acu_ptx_source(l, &i->operands[first + 1], PTX_U32) : 0;
+    ptx_op *op = acu_ptx_emit_flow(l, arrive);
+    op->d = d;
+    op->a = number;
+    op->b = threads;
+    op->more = kind;
+}
+
+void acu_ptx_lower_cluster_barrier(ptx_lowering *l, const ptx_instruction *i) {
+    acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
+}

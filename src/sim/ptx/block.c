@@ -1,0 +1,129 @@
+#include "sim/ptx/block.h"
+
+#include "sim/ptx/special.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Where each part of a block's memory is. */
+typedef struct layout {
+    size_t shared, bank, warps, registers, local, local_stride, all;
+} layout;
+
+static size_t round_up(size_t value) {
+    return (value + 63) / 64 * 64;
+}
+
+size_t acu_ptx_launch_shared(const ptx_launch *launch) {
+    size_t align = launch->code->shared_align < 16 ? 16 : launch->code->shared_align;
+    return (launch->code->shared_bytes + align - 1) / align * align + launch->dynamic_shared;
+}
+
+static layout layout_of(const ptx_launch *launch, unsigned warps) {
+    const ptx_code *code = launch->code;
+    layout l = {0};
+    l.local_stride = (code->local_bytes + (code->recurses ? launch->stack : 0) + 15) / 16 * 16;
+    l.bank = round_up(acu_ptx_launch_shared(launch) + 16);
+    l.warps = l.bank + round_up(code->block_bytes);
+    l.registers = l.warps + round_up(warps * sizeof(ptx_warp));
+    l.local = l.registers + (size_t)warps * code->warp_bytes;
+    l.all = l.local + (size_t)warps * PTX_LANES * l.local_stride + 64;
+    return l;
+}
+
+ptx_block *acu_ptx_block_new(ptx_worker *worker) {
+    const ptx_launch *launch = worker->launch;
+    unsigned threads = launch->block[0] * launch->block[1] * launch->block[2];
+    unsigned warps = (threads + PTX_LANES - 1) / PTX_LANES;
+    layout l = layout_of(launch, warps);
+    ptx_block *block = calloc(1, sizeof *block);
+    if (!block)
+        return NULL;
+    block->memory = calloc(1, l.all);
+    if (!block->memory) {
+        free(block);
+        return NULL;
+    }
+    char *at = (char *)(((uintptr_t)block->memory + 63) / 64 * 64);
+    block->shared = at;
+    block->shared_bytes = acu_ptx_launch_shared(launch);
+    block->bank = at + l.bank;
+    block->warps = (ptx_warp *)(void *)(at + l.warps);
+    block->warp_count = warps;
+    block->threads = threads;
+    block->worker = worker;
+    block->launch = launch;
+    for (unsigned n = 0; n < warps; n++) {
+        ptx_warp *w = &block->warps[n];
+        w->base[PTX_BANK_WARP] = at + l.registers + (size_t)n * launch->code->warp_bytes;
+        w->base[PTX_BANK_LAUNCH] = worker->bank;
+        w->base[PTX_BANK_BLOCK] = block->bank;
+        w->local = at + l.local + (size_t)n * PTX_LANES * l.local_stride;
+        w->local_stride = l.local_stride;
+        w->code = launch->code;
+        w->block = block;
+        w->worker = worker;
+        w->number = n;
+        acu_ptx_fill_warp(w);
+    }
+    return block;
+}
+
+void acu_ptx_block_free(ptx_block *block) {
+    if (!block)
+        return;
+    for (unsigned n = 0; n < block->warp_count; n++)
+        acu_ptx_warp_clear(&block->warps[n]);
+    free(block->memory);
+    free(block);
+}
+
+void acu_ptx_block_begin(ptx_block *block, uint64_t number) {
+    const unsigned *grid = block->launch->grid;
+    block->number = number;
+    block->index[0] = (unsigned)(number % grid[0]);
+    block->index[1] = (unsigned)(number / grid[0] % grid[1]);
+    block->index[2] = (unsigned)(number / grid[0] / grid[1]);
+    block->ended = 0;
+    memset(block->barriers, 0, sizeof block->barriers);
+    acu_ptx_fill_block(block, block->bank);
+    for (unsigned n = 0; n < block->warp_count; n++) {
+        unsigned left = block->threads - n * PTX_LANES;
+        acu_ptx_warp_begin(&block->warps[n], left >= PTX_LANES ? ~UINT32_C(0) : (UINT32_C(1) << left) - 1);
+    }
+}
+
+/* No warp can go on, and no other block will change that. */
+static _Noreturn void fail_waiting(ptx_block *block) {
+    for (unsigned n = 0; n < block->warp_count; n++) {
+        ptx_warp *w = &block->warps[n];
+        for (unsigned i = 0; i < w->split_count; i++)
+            if (w->splits[i].wait == PTX_AT_BARRIER)
+                acu_ptx_fail(w, (unsigned)__builtin_ctz(w->splits[i].mask), &w->code->ops[w->splits[i].pc], 702, 0,
+                             "threads wait for ever at barrier %u, to which others of the block do not come",
+                             w->splits[i].barrier);
+    }
+    abort();
+}
+
+ptx_state acu_ptx_block_run(ptx_block *block) {
+    for (;;) {
+        bool ended = true, runs = false, opened = false;
+        for (unsigned n = 0; n < block->warp_count; n++) {
+            ptx_warp *w = &block->warps[n];
+            if (!w->split_count)
+                continue;
+            unsigned before = block->opened;
+            ptx_state state = acu_ptx_warp_run(w);
+            opened |= before != block->opened;
+            runs |= state == PTX_RUNS;
+            ended &= state == PTX_ENDED;
+        }
+        if (ended)
+            return PTX_ENDED;
+        if (runs)
+            return PTX_RUNS;
+        if (!opened)
+            fail_waiting(block);
+    }
+}

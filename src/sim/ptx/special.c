@@ -1,0 +1,261 @@
+#define _DEFAULT_SOURCE
+#include "sim/ptx/special.h"
+
+#include "sim/ptx/lower_inside.h"
+
+#include <string.h>
+#include <time.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+bool acu_ptx_special_is_constant(ptx_special s) {
+    switch (s) {
+    case PTX_NTID:
+    case PTX_NCTAID:
+    case PTX_NCLUSTERID:
+    case PTX_CLUSTER_NCTAID:
+    case PTX_CLUSTER_NCTARANK:
+    case PTX_IS_EXPLICIT_CLUSTER:
+    case PTX_LANEID:
+    case PTX_NWARPID:
+    case PTX_NSMID:
+    case PTX_GRIDID:
+    case PTX_LANEMASK_EQ:
+    case PTX_LANEMASK_LE:
+    case PTX_LANEMASK_LT:
+    case PTX_LANEMASK_GE:
+    case PTX_LANEMASK_GT:
+    case PTX_ENVREG:
+    case PTX_RESERVED_SMEM_BEGIN:
+    case PTX_RESERVED_SMEM_END:
+    case PTX_RESERVED_SMEM_CAP:
+    case PTX_RESERVED_SMEM_OFFSET:
+    case PTX_TOTAL_SMEM_SIZE:
+    case PTX_AGGR_SMEM_SIZE:
+    case PTX_DYNAMIC_SMEM_SIZE:
+    case PTX_CURRENT_GRAPH_EXEC:
+    case PTX_WARP_SIZE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool acu_ptx_special_is_of_block(ptx_special s) {
+    return s == PTX_CTAID || s == PTX_CLUSTERID || s == PTX_CLUSTER_CTAID || s == PTX_CLUSTER_CTARANK || s == PTX_SMID;
+}
+
+bool acu_ptx_special_is_clock(ptx_special s) {
+    return s >= PTX_CLOCK && s <= PTX_PM64;
+}
+
+/* Writes a value to a lane of an element. */
+static void put(char *at, unsigned lane, unsigned size, uint64_t value) {
+    memcpy(at + lane * size, &value, size); /* the low bytes come first */
+}
+
+static void put_all(char *at, unsigned size, uint64_t value) {
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        put(at, i, size, value);
+}
+
+/* ---- launches ---- */
+
+
+static size_t dynamic_at(const ptx_launch *launch) {
+    size_t align = launch->code->shared_align < 16 ? 16 : launch->code->shared_align;
+    return (launch->code->shared_bytes + align - 1) / align * align;
+}
+
+static bool has_clusters(const ptx_launch *launch) {
+    return launch->cluster[0] * launch->cluster[1] * launch->cluster[2] > 1;
+}
+
+static uint64_t launch_special(const ptx_launch *launch, const ptx_constant *c, unsigned lane) {
+    unsigned n = c->component < 3 ? c->component : 0;
+    bool fourth = c->component == 3; /* .w is 0 or 1 */
+    switch (c->special) {
+    case PTX_NTID:
+        return fourth ? 1 : launch->block[n];
+    case PTX_NCTAID:
+        return fourth ? 1 : launch->grid[n];
+    case PTX_NCLUSTERID:
+        return fourth ? 1 : launch->grid[n] / launch->cluster[n];
+    case PTX_CLUSTER_NCTAID:
+        return fourth ? 1 : launch->cluster[n];
+    case PTX_CLUSTER_NCTARANK:
+        return launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
+    case PTX_IS_EXPLICIT_CLUSTER:
+        return has_clusters(launch) ? UINT32_MAX : 0;
+    case PTX_LANEID:
+        return lane;
+    case PTX_NWARPID:
+        return 64;
+    case PTX_NSMID:
+        return launch->multiprocessors;
+    case PTX_GRIDID:
+        return launch->grid_id;
+    case PTX_LANEMASK_EQ:
+        return UINT32_C(1) << lane;
+    case PTX_LANEMASK_LT:
+        return (UINT32_C(1) << lane) - 1;
+    case PTX_LANEMASK_LE:
+        return (UINT32_C(2) << lane) - 1;
+    case PTX_LANEMASK_GE:
+        return (uint32_t)~((UINT32_C(1) << lane) - 1);
+    case PTX_LANEMASK_GT:
+        return (uint32_t)~((UINT32_C(2) << lane) - 1);
+    case PTX_TOTAL_SMEM_SIZE:
+    case PTX_AGGR_SMEM_SIZE:
+        return launch->code->shared_bytes + launch->dynamic_shared;
+    case PTX_DYNAMIC_SMEM_SIZE:
+        return launch->dynamic_shared;
+    case PTX_WARP_SIZE:
+        return 32;
+    default:
+        return 0;
+    }
+}
+
+static void put_param(const ptx_launch *launch, const ptx_constant *c, char *at) {
+    uint64_t value = 0;
+    memcpy(&value, (const char *)launch->params + c->bits, c->param_size);
+    unsigned shift = 64 - 8u * c->param_size;
+    if (c->is_signed)
+        value = (uint64_t)((int64_t)(value << shift) >> shift);
+    put_all(at, c->size, value);
+}
+
+void acu_ptx_fill_launch(const ptx_launch *launch, char *bank) {
+    const ptx_machine *machine = launch->machine;
+    for (uint32_t n = 0; n < launch->code->constant_count; n++) {
+        const ptx_constant *c = &launch->code->constants[n];
+        char *at = bank + PTX_SLOT_OFFSET(c->slot);
+        switch (c->kind) {
+        case PTX_CONSTANT_BITS:
+            if (c->size)
+                put_all(at, c->size, c->bits);
+            else
+                put(at, 0, 4, c->bits);
+            break;
+        case PTX_CONSTANT_VARIABLE:
+            put_all(at, c->size, machine->variable(machine->data, c->variable) + c->bits);
+            break;
+        case PTX_CONSTANT_PARAM:
+            put_param(launch, c, at);
+            break;
+        case PTX_CONSTANT_SHARED:
+            put_all(at, c->size, dynamic_at(launch) + c->bits);
+            break;
+        case PTX_CONSTANT_SPECIAL:
+            for (unsigned i = 0; i < PTX_LANES; i++)
+                put(at, i, c->size, launch_special(launch, c, i));
+            break;
+        }
+    }
+}
+
+/* ---- blocks and warps ---- */
+
+static uint64_t block_special(const ptx_block *block, ptx_special special, unsigned component) {
+    const ptx_launch *launch = block->launch;
+    unsigned n = component < 3 ? component : 0;
+    if (component == 3)
+        return 0;
+    const unsigned *cluster = launch->cluster, *index = block->index;
+    switch (special) {
+    case PTX_CTAID:
+        return index[n];
+    case PTX_CLUSTERID:
+        return index[n] / cluster[n];
+    case PTX_CLUSTER_CTAID:
+        return index[n] % cluster[n];
+    case PTX_CLUSTER_CTARANK:
+        return index[0] % cluster[0] + cluster[0] * (index[1] % cluster[1] + cluster[1] * (index[2] % cluster[2]));
+    default: /* %smid */
+        return block->number % (launch->multiprocessors ? launch->multiprocessors : 1);
+    }
+}
+
+void acu_ptx_fill_block(const ptx_block *block, char *bank) {
+    const ptx_code *code = block->launch->code;
+    for (uint32_t n = 0; n < code->special_count; n++) {
+        const ptx_special_slot *s = &code->specials[n];
+        if (PTX_SLOT_BANK(s->slot) == PTX_BANK_BLOCK)
+            put_all(bank + PTX_SLOT_OFFSET(s->slot), s->size, block_special(block, s->special, s->component));
+    }
+}
+
+static uint64_t thread_special(const ptx_warp *w, const ptx_special_slot *s, unsigned lane) {
+    const unsigned *block = w->block->launch->block;
+    unsigned thread = w->number * PTX_LANES + lane;
+    if (s->special == PTX_WARPID)
+        return w->number;
+    switch (s->component) {
+    case 0:
+        return thread % block[0];
+    case 1:
+        return thread / block[0] % block[1];
+    case 2:
+        return thread / block[0] / block[1];
+    default:
+        return 0;
+    }
+}
+
+void acu_ptx_fill_warp(const ptx_warp *w) {
+    for (uint32_t n = 0; n < w->code->special_count; n++) {
+        const ptx_special_slot *s = &w->code->specials[n];
+        if (PTX_SLOT_BANK(s->slot) != PTX_BANK_WARP)
+            continue;
+        for (unsigned i = 0; i < PTX_LANES; i++)
+            put(w->base[PTX_BANK_WARP] + PTX_SLOT_OFFSET(s->slot), i, s->size, thread_special(w, s, i));
+    }
+}
+
+/* ---- clocks ---- */
+
+static uint64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static uint64_t cycles(void) {
+#if defined(__x86_64__)
+    return __rdtsc();
+#else
+    return now();
+#endif
+}
+
+static void read_clock(ptx_warp *w, const ptx_op *op) {
+    uint64_t value = 0;
+    switch ((ptx_special)op->value) {
+    case PTX_CLOCK:
+    case PTX_CLOCK64:
+        value = cycles();
+        break;
+    case PTX_CLOCK_HI:
+        value = cycles() >> 32;
+        break;
+    case PTX_GLOBALTIMER:
+    case PTX_GLOBALTIMER_LO:
+        value = now();
+        break;
+    case PTX_GLOBALTIMER_HI:
+        value = now() >> 32;
+        break;
+    default: /* counters of performance count nothing */
+        break;
+    }
+    put_all(ptx_at(w, op->d), op->size, value);
+}
+
+ptx_slot acu_ptx_clock(ptx_lowering *l, const ptx_operand *o, unsigned size) {
+    ptx_slot slot = acu_ptx_temp(l, size);
+    ptx_op *op = acu_ptx_emit_pure(l, read_clock, slot, size);
+    op->value = o->special;
+    return slot;
+}
