@@ -215,7 +215,8 @@ typedef struct ptx_instruction {
 
 /* A register. The registers of all scopes of a function are numbered together. */
 typedef struct ptx_register {
-    const char *name; /* with its number: "%r12" */
+    const char *name; /* without its number: "%r" of "%r12" */
+    int number;       /* -1: none */
     ptx_type type;
     unsigned vector;
 } ptx_register;

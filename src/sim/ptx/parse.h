@@ -14,6 +14,10 @@ typedef enum ptx_result {
     PTX_NOT_SIMULATED,  /* right, but the simulator does not execute it: 801 */
 } ptx_result;
 
+/* The first line of linked PTX. Of two definitions in such PTX the first one counts, because the linker has checked before
+ * that there may be two. */
+#define PTX_LINKED "// linked by the simulator\n"
+
 /* A line for the compiler's log, as ptxas writes it. */
 typedef struct ptx_error {
     char text[512];

@@ -1,0 +1,44 @@
+/* The names that a PTX text declares, by scope. */
+#ifndef ACU_SIM_PTX_NAMES_H
+#define ACU_SIM_PTX_NAMES_H
+
+#include "sim/ptx/arena.h"
+#include "sim/ptx/module.h"
+
+typedef enum ptx_name_kind {
+    PTX_NAME_VARIABLE,
+    PTX_NAME_FUNCTION,
+    PTX_NAME_REGISTER,  /* `number` */
+    PTX_NAME_REGISTERS, /* %r<count>: those from `number` on */
+    PTX_NAME_LABEL,     /* `number`: an instruction */
+    PTX_NAME_TABLE,
+} ptx_name_kind;
+
+typedef struct ptx_name {
+    const char *name;
+    size_t length;
+    unsigned scope;
+    ptx_name_kind kind;
+    unsigned number, count;
+    void *is; /* the variable, function or table */
+} ptx_name;
+
+typedef struct ptx_names ptx_names;
+
+/* Returns empty names; NULL without memory. The caller frees them. */
+ptx_names *acu_ptx_names_new(void);
+void acu_ptx_names_free(ptx_names *names);
+
+/* Begin a scope in the current one, and end it. Scope 0 is the module. What ended stays known to acu_ptx_names_find(). */
+unsigned acu_ptx_names_enter(ptx_names *names);
+void acu_ptx_names_leave(ptx_names *names);
+unsigned acu_ptx_names_scope(const ptx_names *names);
+
+/* Adds a name to a scope; false without memory. */
+bool acu_ptx_names_add(ptx_names *names, const ptx_name *name);
+/* Returns the name in just that scope; NULL if it is not there. */
+const ptx_name *acu_ptx_names_here(const ptx_names *names, const char *name, size_t length, unsigned scope);
+/* Returns the name in the scope or one around it; NULL if there is none. */
+const ptx_name *acu_ptx_names_find(const ptx_names *names, const char *name, size_t length, unsigned scope);
+
+#endif

@@ -1,0 +1,317 @@
+/* Reads PTX: instructions and their operands. */
+#include "sim/ptx/parser.h"
+
+#include <string.h>
+
+enum { MOST_OPERANDS = 24, MOST_ELEMENTS = 256 };
+
+static void read_operand(ptx_parser *p, ptx_operand *o);
+
+/* ---- names ---- */
+
+/* Returns the number of the component at the end of a name: .x .y .z .w, .r .g .b .a; -1: there is none. */
+static int component_of(const char *word, size_t length) {
+    static const char letters[] = "xyzwrgba";
+    if (length < 3 || word[length - 2] != '.')
+        return -1;
+    const char *found = strchr(letters, word[length - 1]);
+    return found && *found ? (int)(found - letters) % 4 : -1;
+}
+
+/* Reads %tid.x and the like. False: the name is no special register. */
+static bool read_special(ptx_operand *o, const char *word, size_t length) {
+    if (*word != '%')
+        return false;
+    word++;
+    length--;
+    int component = component_of(word, length);
+    size_t stem = component < 0 ? length : length - 2;
+    o->special = acu_ptx_special_of(word, stem);
+    if (o->special == PTX_SPECIAL_COUNT) { /* %envreg3, %pm1, %pm1_64, %reserved_smem_offset_1 */
+        size_t digits = stem;
+        if (stem > 3 && memcmp(word + stem - 3, "_64", 3) == 0 && memcmp(word, "pm", 2) == 0)
+            digits = stem -= 3;
+        while (digits && word[digits - 1] >= '0' && word[digits - 1] <= '9')
+            digits--;
+        for (size_t n = digits; n < stem; n++)
+            o->number = o->number * 10 + (unsigned)(word[n] - '0');
+        if (digits && word[digits - 1] == '_')
+            digits--;
+        if (digits == stem)
+            return false;
+        o->special = acu_ptx_special_of(word, digits);
+        if (o->special == PTX_PM && stem < length)
+            o->special = PTX_PM64;
+        if (o->special == PTX_SPECIAL_COUNT)
+            return false;
+    }
+    o->kind = PTX_SPECIAL_REGISTER;
+    o->has_component = component >= 0;
+    o->component = (unsigned char)(component < 0 ? 0 : component);
+    return true;
+}
+
+static bool read_register_named(const ptx_parser *p, ptx_operand *o, const char *word, size_t length) {
+    unsigned scope = acu_ptx_names_scope(p->names);
+    const ptx_name *known = acu_ptx_names_find(p->names, word, length, scope);
+    if (known && known->kind == PTX_NAME_REGISTER) {
+        o->number = known->number;
+    } else {
+        size_t digits = length;
+        unsigned number = 0;
+        while (digits && word[digits - 1] >= '0' && word[digits - 1] <= '9')
+            digits--;
+        if (digits == length || length - digits > 8 || (word[digits] == '0' && length - digits > 1))
+            return false;
+        for (size_t n = digits; n < length; n++)
+            number = number * 10 + (unsigned)(word[n] - '0');
+        known = acu_ptx_names_find(p->names, word, digits, scope);
+        if (!known || known->kind != PTX_NAME_REGISTERS || number >= known->count)
+            return false;
+        o->number = known->number + number;
+    }
+    o->kind = PTX_REGISTER;
+    o->type = p->registers[o->number].type;
+    return true;
+}
+
+/* Reads a register with what may be behind it: .x of a vector, .b0 or .h1 of a video instruction. */
+static bool read_register(const ptx_parser *p, ptx_operand *o, const char *word, size_t length) {
+    if (read_register_named(p, o, word, length))
+        return true;
+    const char *dot = memchr(word, '.', length);
+    if (!dot || !read_register_named(p, o, word, (size_t)(dot - word)))
+        return false;
+    size_t rest = length - (size_t)(dot - word);
+    int component = component_of(word, length);
+    if (rest > 2 && (dot[1] == 'b' || dot[1] == 'h') && dot[2] >= '0' && dot[2] <= '9') {
+        o->part = dot[1];
+        for (size_t n = 2; n < rest; n++)
+            o->part_order = o->part_order * 10 + (unsigned)(dot[n] - '0');
+        return true;
+    }
+    o->has_component = component >= 0;
+    o->component = (unsigned char)(component < 0 ? 0 : component);
+    return component >= 0;
+}
+
+static void add_use(ptx_parser *p, ptx_operand *o) {
+    p->uses = acu_ptx_parse_grow(p, p->uses, p->use_count, &p->use_room, sizeof *p->uses);
+    p->uses[p->use_count++] = (ptx_label_use){.operand = o, .name = p->text.word, .length = p->text.length,
+                                              .scope = acu_ptx_names_scope(p->names), .place = p->text.place};
+}
+
+/* Reads a name: a register, a special register, a variable, a function, or a label, which may come later. */
+static void read_name(ptx_parser *p, ptx_operand *o, bool may_be_label) {
+    const char *word = p->text.word;
+    size_t length = p->text.length;
+    if (length == 1 && *word == '_') {
+        o->kind = PTX_SINK;
+    } else if (length == 7 && memcmp(word, "WARP_SZ", 7) == 0) {
+        o->kind = PTX_INTEGER;
+        o->bits = 32;
+    } else if (!read_register(p, o, word, length) && !read_special(o, word, length)) {
+        const ptx_name *known = acu_ptx_names_find(p->names, word, length, acu_ptx_names_scope(p->names));
+        if (known && known->kind == PTX_NAME_VARIABLE) {
+            o->kind = PTX_VARIABLE;
+            o->variable = known->is;
+        } else if (known && known->kind == PTX_NAME_FUNCTION) {
+            o->kind = PTX_FUNCTION;
+            o->function = known->is;
+        } else if (may_be_label) {
+            add_use(p, o);
+        } else {
+            acu_ptx_parse_fail(p, PTX_INVALID, p->text.place, "Unknown symbol '%.*s'",
+                               (int)(length > 100 ? 100 : length), word);
+        }
+    }
+    acu_ptx_text_next(&p->text);
+}
+
+/* ---- operands ---- */
+
+static void read_list(ptx_parser *p, ptx_operand *o, ptx_operand_kind kind, const char *end) {
+    ptx_operand elements[16], *all = elements;
+    unsigned count = 0, room = 16;
+    if (++p->depth > PTX_MOST_DEPTH)
+        acu_ptx_parse_refuse(p);
+    o->kind = kind;
+    acu_ptx_text_next(&p->text);
+    while (!acu_ptx_text_is(&p->text, end)) {
+        if (count == MOST_ELEMENTS)
+            acu_ptx_parse_refuse(p);
+        if (count == room) {
+            ptx_operand *more = acu_ptx_parse_alloc(p, MOST_ELEMENTS * sizeof *more);
+            memcpy(more, all, count * sizeof *more);
+            all = more;
+            room = MOST_ELEMENTS;
+        }
+        read_operand(p, &all[count++]);
+        if (!acu_ptx_parse_accept(p, ","))
+            break;
+    }
+    acu_ptx_parse_expect(p, end);
+    p->depth--;
+    o->elements = acu_ptx_parse_alloc(p, (count + 1) * sizeof *o->elements);
+    memcpy(o->elements, all, count * sizeof *all);
+    o->element_count = count;
+}
+
+/* Reads what may be added to an address. */
+static int64_t read_offset(ptx_parser *p) {
+    return acu_ptx_text_is(&p->text, "+") || acu_ptx_text_is(&p->text, "-") ? (int64_t)acu_ptx_parse_integer(p) : 0;
+}
+
+/* Reads generic(variable) + offset. */
+static void read_generic(ptx_parser *p, ptx_operand *o) {
+    acu_ptx_parse_expect(p, "generic");
+    acu_ptx_parse_expect(p, "(");
+    read_name(p, o, false);
+    acu_ptx_parse_expect(p, ")");
+    o->is_unified = true;
+    o->offset = read_offset(p);
+}
+
+/* Reads [base + offset], or [base, {coordinates}] of textures and tensor maps. */
+static void read_address(ptx_parser *p, ptx_operand *o) {
+    acu_ptx_parse_expect(p, "[");
+    ptx_operand base = {.kind = PTX_INTEGER, .place = p->text.place};
+    if (acu_ptx_text_is(&p->text, "generic"))
+        read_generic(p, &base);
+    else if (acu_ptx_parse_is_constant(p))
+        base.bits = acu_ptx_parse_integer(p);
+    else
+        read_name(p, &base, false);
+    o->kind = PTX_ADDRESS;
+    o->is_register = base.kind == PTX_REGISTER;
+    o->is_unified = base.is_unified;
+    o->number = base.number;
+    o->variable = base.variable;
+    o->type = base.type;
+    o->bits = base.bits;
+    o->offset = base.offset + read_offset(p);
+    ptx_operand elements[8];
+    unsigned count = 0;
+    while (acu_ptx_parse_accept(p, ",")) {
+        if (count == sizeof elements / sizeof *elements)
+            acu_ptx_parse_refuse(p);
+        read_operand(p, &elements[count++]);
+    }
+    acu_ptx_parse_expect(p, "]");
+    o->elements = acu_ptx_parse_alloc(p, (count + 1) * sizeof *o->elements);
+    memcpy(o->elements, elements, count * sizeof *elements);
+    o->element_count = count;
+}
+
+static void read_constant(ptx_parser *p, ptx_operand *o) {
+    ptx_value v = acu_ptx_parse_constant(p);
+    o->kind = v.is_float ? PTX_FLOAT : PTX_INTEGER;
+    o->type = v.type;
+    o->bits = v.bits;
+}
+
+static void read_operand(ptx_parser *p, ptx_operand *o) {
+    *o = (ptx_operand){.kind = PTX_SINK, .place = p->text.place};
+    if (acu_ptx_text_is(&p->text, "!")) {
+        ptx_text ahead = p->text;
+        acu_ptx_text_next(&ahead);
+        if (!acu_ptx_text_is_name(&ahead)) {
+            read_constant(p, o);
+            return;
+        }
+        p->text = ahead;
+        read_operand(p, o);
+        o->negated = true;
+    } else if (acu_ptx_text_is(&p->text, "{")) {
+        read_list(p, o, PTX_LIST, "}");
+    } else if (acu_ptx_text_is(&p->text, "[")) {
+        read_address(p, o);
+    } else if (acu_ptx_text_is(&p->text, "generic")) {
+        read_generic(p, o);
+    } else if (acu_ptx_parse_is_constant(p)) {
+        ptx_text before = p->text;
+        if (acu_ptx_parse_accept(p, "-") && acu_ptx_text_is_name(&p->text) && !acu_ptx_text_is(&p->text, "WARP_SZ")) {
+            read_name(p, o, false);
+            o->negated = true;
+            return;
+        }
+        p->text = before;
+        read_constant(p, o);
+    } else if (acu_ptx_text_is_name(&p->text)) {
+        read_name(p, o, true);
+        if (o->kind == PTX_VARIABLE)
+            o->offset = read_offset(p);
+    } else {
+        acu_ptx_parse_refuse(p);
+    }
+}
+
+/* ---- instructions ---- */
+
+static void read_guard(ptx_parser *p, ptx_instruction *i) {
+    i->guard = -1;
+    if (!acu_ptx_parse_accept(p, "@"))
+        return;
+    i->guard_negated = acu_ptx_parse_accept(p, "!");
+    ptx_operand guard = {.kind = PTX_SINK, .place = p->text.place};
+    if (!acu_ptx_text_is_name(&p->text))
+        acu_ptx_parse_refuse(p);
+    read_name(p, &guard, false);
+    if (guard.kind != PTX_REGISTER || guard.type != PTX_PRED)
+        acu_ptx_parse_fail(p, PTX_INVALID, guard.place, "Guard is not a predicate register");
+    i->guard = (int)guard.number;
+}
+
+/* Reads the operands; in call, parentheses are groups. */
+static unsigned read_operands(ptx_parser *p, ptx_instruction *i, ptx_operand *operands, bool calls) {
+    unsigned count = 0;
+    while (!acu_ptx_text_is(&p->text, ";")) {
+        if (count == MOST_OPERANDS)
+            acu_ptx_parse_refuse(p);
+        if (calls && acu_ptx_text_is(&p->text, "(")) {
+            operands[count] = (ptx_operand){.kind = PTX_SINK, .place = p->text.place};
+            read_list(p, &operands[count++], PTX_GROUP, ")");
+        } else {
+            read_operand(p, &operands[count++]);
+        }
+        if (acu_ptx_parse_accept(p, "|")) {
+            if (count != 1)
+                acu_ptx_parse_refuse(p);
+            i->paired = true;
+            continue;
+        }
+        if (!acu_ptx_parse_accept(p, ","))
+            break;
+    }
+    acu_ptx_parse_expect(p, ";");
+    return count;
+}
+
+void acu_ptx_parse_instruction(ptx_parser *p) {
+    ptx_instruction i = {.place = p->text.place, .source = p->source};
+    ptx_operand operands[MOST_OPERANDS];
+    unsigned uses = p->use_count;
+    read_guard(p, &i);
+    i.place = p->text.place;
+    if (!acu_ptx_text_is_name(&p->text) || *p->text.word == '.')
+        acu_ptx_parse_refuse(p);
+    i.opcode = acu_ptx_parse_name(p);
+    bool calls = strncmp(i.opcode, "call", 4) == 0;
+    i.operand_count = read_operands(p, &i, operands, calls);
+    i.operands = acu_ptx_parse_alloc(p, (i.operand_count + 1) * sizeof *i.operands);
+    memcpy(i.operands, operands, i.operand_count * sizeof *operands);
+    for (unsigned n = uses; n < p->use_count; n++)
+        if (p->uses[n].operand) {
+            if (p->uses[n].operand < operands || p->uses[n].operand >= operands + MOST_OPERANDS)
+                acu_ptx_parse_fail(p, PTX_INVALID, p->uses[n].place, "Unknown symbol '%.*s'", (int)p->uses[n].length,
+                                   p->uses[n].name);
+            p->uses[n].operand = i.operands + (p->uses[n].operand - operands);
+        }
+    for (unsigned n = 0; n < i.operand_count; n++)
+        if (operands[n].kind == PTX_FUNCTION && !calls)
+            acu_ptx_parse_take_function(operands[n].function);
+    ptx_function *f = p->function;
+    p->instructions =
+        acu_ptx_parse_grow(p, p->instructions, f->instruction_count, &p->instruction_room, sizeof *p->instructions);
+    p->instructions[f->instruction_count++] = i;
+}
