@@ -7,6 +7,7 @@
 #include "sim/code/image.h"
 
 #include "sim/code/bytes.h"
+#include "sim/code/execute.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 
 void acu_sim_image_clear(acu_sim_code_image *image) {
+    acu_sim_execute_forget(image);
     for (size_t i = 0; i < image->entry_count; i++) {
         free(image->entries[i].name);
         free(image->entries[i].params);

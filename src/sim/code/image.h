@@ -25,6 +25,9 @@ typedef struct acu_sim_entry {
     bool reported;           /* stderr has a line about the missing C function already */
     acu_sim_kernel function; /* the C function registered for the name; NULL: none */
     unsigned looked_up;      /* the number of registrations when `function` was looked up */
+    struct ptx_code *code;   /* what executes the kernel's PTX; NULL: nothing does */
+    char *why;               /* why nothing does; NULL: not known */
+    bool tried;              /* to make `code` */
 } acu_sim_entry;
 
 /* A variable in global or constant memory. */
@@ -54,6 +57,11 @@ typedef struct acu_sim_code_image {
     acu_sim_symbol *offers; /* symbols that the image defines for other images */
     acu_sim_symbol *needs;  /* symbols that another image must define */
     size_t offer_count, need_count;
+    char *text; /* the PTX; NULL: the image has none */
+    size_t text_size;
+    struct ptx_module *ptx; /* what was read of it; NULL: nothing yet */
+    char *why;              /* why it could not be read; NULL: it could, or nobody tried */
+    bool has_addresses;     /* an initial value of a variable has the address of another one */
 } acu_sim_code_image;
 
 /*

@@ -6,6 +6,7 @@
 
 #include "core/record.h"
 #include "sim/behaviour.h"
+#include "sim/code/execute.h"
 #include "sim/code/function.h"
 #include "sim/code/image.h"
 #include "sim/code/module.h"
@@ -80,28 +81,28 @@ static acu_sim_kernel registered_function(acu_sim_entry *entry) {
     return entry->function;
 }
 
-/* Ways to execute kernels, in order of preference: each returns a kernel's C function, or NULL. An
- * interpreter of PTX would be another one. */
-static acu_sim_kernel (*const executors[])(acu_sim_entry *entry) = {registered_function};
-
-/* The safe layer's own kernels, whose names begin so, need no C function: where they cannot be
- * launched, it does without them. */
+/* The safe layer's own kernels, whose names begin so, need not be there: where they cannot be launched, it does without
+ * them. */
 static bool is_of_safe_layer(const char *name) {
     return strncmp(name, "acu_", 4) == 0;
 }
 
-/* Returns NULL where a kernel has no C function, and reports each such kernel once. */
-static acu_sim_kernel find_c_function(acu_sim_entry *entry) {
-    for (size_t i = 0; i < sizeof executors / sizeof *executors; i++)
-        if (executors[i](entry))
-            return executors[i](entry);
-    if (!entry->reported && !is_of_safe_layer(entry->name))
+/* Returns whether the kernel has a C function, or PTX that can be executed. Reports each kernel once that has neither. */
+static bool can_run(const acu_sim_function *function) {
+    acu_sim_entry *entry = function->entry;
+    if (registered_function(entry))
+        return true;
+    if (is_of_safe_layer(entry->name))
+        return false;
+    if (acu_sim_execute_prepare(function))
+        return true;
+    if (!entry->reported)
         fprintf(stderr,
-                "anycuda: simulator: kernel \"%s\" cannot be launched: no C function is registered "
-                "for it; register one with acu_sim_register(\"%s\", function)\n",
-                entry->name, entry->name);
+                "anycuda: simulator: kernel \"%s\" cannot be launched: %s; a C function can stand for "
+                "it: acu_sim_register(\"%s\", function)\n",
+                entry->name, acu_sim_execute_why(function), entry->name);
     entry->reported = true;
-    return NULL;
+    return false;
 }
 
 /* ---- running ---- */
@@ -116,8 +117,8 @@ struct acu_sim_run {
 /* Returns the allocation that all of the bytes are in; NULL if there is none, or the device cannot
  * access it. Memory that is freed in stream order is accessible until it is gone, because the
  * free may come after this kernel. */
-static const acu_sim_range *find_accessible(const acu_sim_device *device, const void *address,
-                                            size_t bytes) {
+const acu_sim_range *acu_sim_kernel_launch_find(const acu_sim_device *device, const void *address,
+                                                size_t bytes) {
     const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)address, 1);
     if (!range || range->dormant || bytes > range->base + range->size - (uintptr_t)address)
         return NULL;
@@ -140,7 +141,7 @@ void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes
     if (bytes == 0) /* a kernel that touches nothing may have any pointer */
         return (void *)(uintptr_t)address;
     pthread_mutex_lock(&acu_sim_lock);
-    const acu_sim_range *range = find_accessible(run->device, address, bytes);
+    const acu_sim_range *range = acu_sim_kernel_launch_find(run->device, address, bytes);
     const bool multicast = range && range->multicast;
     void *at = range && !multicast ? acu_sim_range_bytes(range, address) : NULL;
     if (!at)
@@ -157,7 +158,7 @@ void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes
 size_t acu_sim_multicast_at(const acu_sim_launch *launch, const void *address, size_t bytes,
                             void **places, size_t room) {
     pthread_mutex_lock(&acu_sim_lock);
-    const bool accessible = find_accessible(launch->run->device, address, bytes);
+    const bool accessible = acu_sim_kernel_launch_find(launch->run->device, address, bytes);
     const size_t count =
         accessible ? acu_sim_multicast_places(address, bytes, places, places ? room : 0) : 0;
     pthread_mutex_unlock(&acu_sim_lock);
@@ -201,15 +202,17 @@ cudaError_t acu_sim_kernel_launch_run(const acu_sim_kernel_launch *prepared) {
     pthread_mutex_lock(&acu_sim_lock);
     acu_sim_running_begin(&self->running);
     bool loaded = prepared->function->module->loaded;
-    if (loaded)
-        function = find_c_function(prepared->function->entry);
-    else
+    bool runs = loaded && can_run(prepared->function);
+    if (runs)
+        function = registered_function(prepared->function->entry);
+    if (!loaded)
         fprintf(stderr,
                 "anycuda: simulator: kernel \"%s\" cannot run: its module or library was unloaded "
                 "after the launch was prepared; keep it loaded while a graph has the kernel\n",
                 prepared->function->entry->name);
     pthread_mutex_unlock(&acu_sim_lock);
     const cudaError_t result = function ? execute(prepared, function, self)
+                               : runs   ? acu_sim_execute_run(prepared)
                                : loaded ? cudaErrorNotSupported
                                         : cudaErrorLaunchFailure;
     acu_sim_running_end(&self->running);
@@ -311,11 +314,11 @@ static cudaError_t validate(acu_sim_kernel_launch *prepared, const acu_sim_devic
         SIM_TRY(validate_shared(prepared));
     SIM_TRY(validate_cooperative(prepared, device));
     SIM_TRY(validate_shared(prepared));
-    if (find_c_function(prepared->function->entry))
+    if (can_run(prepared->function))
         return cudaSuccess;
-    acu_record_reason("the simulator has no C function for the kernel \"%s\"; register one with "
+    acu_record_reason("the simulator cannot execute the kernel \"%s\": %s; a C function can stand for it: "
                       "acu_sim_register()",
-                      prepared->function->entry->name);
+                      prepared->function->entry->name, acu_sim_execute_why(prepared->function));
     return cudaErrorNotSupported;
 }
 

@@ -3,6 +3,7 @@
 
 #include "sim/caller.h"
 #include "sim/code/compiled.h"
+#include "sim/code/execute.h"
 #include "sim/code/function.h"
 #include "sim/code/image.h"
 #include "sim/device/context.h"
@@ -52,6 +53,7 @@ static cudaError_t create_variables(acu_sim_module *module) {
         /* NOLINTNEXTLINE(clang-analyzer-security.ArrayBound): the array has as many elements */
         module->variables[i] = shared ? module->library->managed[i] : at;
     }
+    acu_sim_execute_relocate(module);
     return cudaSuccess;
 }
 

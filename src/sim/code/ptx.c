@@ -381,6 +381,7 @@ static bool read_initializer(parser *p, const declaration *d, acu_sim_variable *
             used += d->element;
         } else if (is_name(p)) {
             used += d->element;
+            p->image->has_addresses = true;
             use_symbol(p);
             skip_address(p);
         } else if (!accept(p, ",")) {
@@ -717,6 +718,18 @@ bool acu_sim_ptx_is_text(const char *text) {
     return is(&p, ".version");
 }
 
+/* Keeps the text, of which a kernel's instructions are read when it is launched. */
+static void keep_text(parser *p, const char *text, size_t size) {
+    p->image->text = malloc(size + 1);
+    if (!p->image->text) {
+        fail_without_memory(p);
+        return;
+    }
+    memcpy(p->image->text, text, size);
+    p->image->text[size] = '\0';
+    p->image->text_size = size;
+}
+
 cudaError_t acu_sim_ptx_read(const char *text, size_t size, int newest, acu_sim_code_image *image,
                              char *why, size_t room) {
     parser p = {.at = text,
@@ -733,5 +746,7 @@ cudaError_t acu_sim_ptx_read(const char *text, size_t size, int newest, acu_sim_
         while (p.length && read_statement(&p)) {
         }
     free(p.shared);
+    if (!p.result)
+        keep_text(&p, text, size);
     return p.result;
 }

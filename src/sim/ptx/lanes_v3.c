@@ -12,7 +12,7 @@
 #include "sim/ptx/lane.h"
 
 #define LANE_HANDLERS acu_ptx_lane_handlers_v3
-#include "ptx_lanes.inc"
+#include "sim/ptx_lanes.inc"
 
 #define MEMORY_HANDLERS acu_ptx_memory_handlers_v3
 #include "sim/ptx/lane_memory.h"

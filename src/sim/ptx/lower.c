@@ -277,7 +277,7 @@ ptx_slot acu_ptx_source(ptx_lowering *l, const ptx_operand *o, ptx_type type) {
     case PTX_VARIABLE:
         return address_of(l, o, size);
     case PTX_FUNCTION:
-        return acu_ptx_constant(l, acu_ptx_function_address(l, o->function), size);
+        return acu_ptx_constant(l, acu_ptx_function_pointer(l->module, o->function), size);
     default:
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
     }

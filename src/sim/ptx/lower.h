@@ -20,6 +20,9 @@ typedef struct ptx_lowering ptx_lowering;
  */
 ptx_result acu_ptx_code_make(const ptx_module *module, const ptx_function *entry, ptx_code **code, ptx_error *error);
 
+/* Returns the address that a pointer to the function of the module has. */
+uint64_t acu_ptx_function_pointer(const ptx_module *module, const ptx_function *function);
+
 /* ---- for who lowers an instruction ---- */
 
 typedef void ptx_lower(ptx_lowering *lowering, const ptx_instruction *instruction);

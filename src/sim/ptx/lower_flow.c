@@ -92,7 +92,7 @@ static void add_all_with_address(ptx_lowering *l) {
         if (f->is_entry || !f->has_body || !f->address_taken)
             continue;
         uint32_t n = acu_ptx_function_number(l, f);
-        l->code->functions[n].address = acu_ptx_function_address(l, f);
+        l->code->functions[n].address = acu_ptx_function_pointer(l->module, f);
     }
 }
 

@@ -33,11 +33,11 @@ uint32_t acu_ptx_function_number(ptx_lowering *l, const ptx_function *function) 
     return code->function_count++;
 }
 
-uint64_t acu_ptx_function_address(ptx_lowering *l, const ptx_function *function) {
+uint64_t acu_ptx_function_pointer(const ptx_module *module, const ptx_function *function) {
     uint64_t number = 1;
     if (function->alias)
         function = function->alias;
-    for (const ptx_function *f = l->module->functions; f != function; f = f->next)
+    for (const ptx_function *f = module->functions; f != function; f = f->next)
         number++;
     return PTX_FUNCTION_WINDOW + number * 16;
 }

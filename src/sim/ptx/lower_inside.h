@@ -59,9 +59,6 @@ bool acu_ptx_special_is_clock(ptx_special special);
 ptx_slot acu_ptx_clock(ptx_lowering *lowering, const ptx_operand *operand, unsigned size);
 /* Returns a slot with the address, in the local space, of a variable in the frame of the function. */
 ptx_slot acu_ptx_frame_address(ptx_lowering *lowering, const ptx_variable *variable, uint64_t offset, unsigned size);
-/* Returns the address of a function. */
-uint64_t acu_ptx_function_address(ptx_lowering *lowering, const ptx_function *function);
-
 /* Returns a slot with bytes of the kernel's parameters, extended to the register's size. */
 ptx_slot acu_ptx_param_as(ptx_lowering *lowering, uint64_t offset, unsigned size, unsigned register_size, bool is_signed);
 /* Copies `size` bytes of each lane, or a predicate, from `a` to `d`. */

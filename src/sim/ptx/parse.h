@@ -18,6 +18,9 @@ typedef enum ptx_result {
  * that there may be two. */
 #define PTX_LINKED "// linked by the simulator\n"
 
+/* The newest version of PTX that is known: 9.3. */
+enum { PTX_NEWEST = 93 };
+
 /* A line for the compiler's log, as ptxas writes it. */
 typedef struct ptx_error {
     char text[512];

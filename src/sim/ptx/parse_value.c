@@ -208,6 +208,15 @@ uint64_t acu_ptx_parse_integer(ptx_parser *p) {
     return v.bits;
 }
 
+uint64_t acu_ptx_parse_count(ptx_parser *p) {
+    acu_ptx_parse_expect(p, "<");
+    ptx_value v = read_expression(p, 9); /* > ends it */
+    acu_ptx_parse_expect(p, ">");
+    if (v.is_float)
+        acu_ptx_parse_refuse(p);
+    return v.bits;
+}
+
 bool acu_ptx_parse_is_constant(const ptx_parser *p) {
     const ptx_text *t = &p->text;
     return acu_ptx_text_is_number(t) || acu_ptx_text_is(t, "-") || acu_ptx_text_is(t, "~") || acu_ptx_text_is(t, "(") ||

@@ -235,10 +235,8 @@ void acu_ptx_parse_variables(ptx_parser *p, ptx_space space) {
         *v = first;
         read_declarator(p, v);
         if (acu_ptx_text_is(&p->text, "<")) { /* name<4> declares name0 to name3 */
-            acu_ptx_text_next(&p->text);
-            uint64_t count = acu_ptx_parse_integer(p);
+            uint64_t count = acu_ptx_parse_count(p);
             const char *prefix = v->name;
-            acu_ptx_parse_expect(p, ">");
             if (count > 100000)
                 acu_ptx_parse_refuse(p);
             for (uint64_t n = 0; n < count; n++) {
@@ -284,9 +282,8 @@ void acu_ptx_parse_registers(ptx_parser *p) {
     do {
         ptx_register r = {.name = acu_ptx_parse_name(p), .number = -1, .type = v.type, .vector = v.vector};
         ptx_name name = {.name = r.name, .kind = PTX_NAME_REGISTER, .number = p->function->register_count};
-        if (acu_ptx_parse_accept(p, "<")) {
-            uint64_t count = acu_ptx_parse_integer(p);
-            acu_ptx_parse_expect(p, ">");
+        if (acu_ptx_text_is(&p->text, "<")) {
+            uint64_t count = acu_ptx_parse_count(p);
             if (count > 10000000)
                 acu_ptx_parse_fail(p, PTX_INVALID, p->text.before, "Too many registers '%s'", r.name);
             name.kind = PTX_NAME_REGISTERS;

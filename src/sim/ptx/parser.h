@@ -70,6 +70,8 @@ typedef struct ptx_value {
 /* Reads a constant expression. */
 ptx_value acu_ptx_parse_constant(ptx_parser *parser);
 uint64_t acu_ptx_parse_integer(ptx_parser *parser);
+/* Reads the count of %r<count>. */
+uint64_t acu_ptx_parse_count(ptx_parser *parser);
 /* Returns whether the current word begins a constant. */
 bool acu_ptx_parse_is_constant(const ptx_parser *parser);
 

@@ -1,0 +1,152 @@
+#define _POSIX_C_SOURCE 200809L /* strdup */
+#include "sim/code/execute.h"
+
+#include "sim/code/function.h"
+#include "sim/device/context.h"
+#include "sim/device/device.h"
+#include "sim/memory/guard.h"
+#include "sim/memory/range.h"
+#include "sim/ptx/grid.h"
+#include "sim/ptx/lower.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- code ---- */
+
+/* Reads the image's PTX if that was not tried yet. NULL: it has none, or it cannot be read; then `why` says so. */
+static const ptx_module *read_module(acu_sim_code_image *image) {
+    ptx_error error = {.text = ""};
+    if (image->ptx || !image->text || image->why)
+        return image->ptx;
+    if (acu_ptx_parse(image->text, image->text_size, PTX_NEWEST, &image->ptx, &error))
+        image->why = strdup(error.text);
+    return image->ptx;
+}
+
+static const char *or_no_memory(const char *text) {
+    return text ? text : "there is no memory for it";
+}
+
+bool acu_sim_execute_prepare(const acu_sim_function *function) {
+    acu_sim_entry *entry = function->entry;
+    ptx_error error = {.text = ""};
+    if (entry->code || entry->tried)
+        return entry->code != NULL;
+    entry->tried = true;
+    acu_sim_code_image *image = function->module->image;
+    const ptx_module *module = read_module(image);
+    const ptx_function *kernel = module ? acu_ptx_module_function(module, entry->name) : NULL;
+    if (!kernel || !kernel->has_body) {
+        entry->why = strdup(image->why ? image->why
+                                       : "it has machine code only, which is not simulated: compile it to PTX too, with "
+                                         "nvcc -arch=compute_80 -code=compute_80");
+        return false;
+    }
+    if (acu_ptx_code_make(module, kernel, &entry->code, &error))
+        entry->why = strdup(error.text);
+    return entry->code != NULL;
+}
+
+const char *acu_sim_execute_why(const acu_sim_function *function) {
+    return or_no_memory(function->entry->why);
+}
+
+void acu_sim_execute_forget(acu_sim_code_image *image) {
+    for (size_t n = 0; n < image->entry_count; n++) {
+        acu_ptx_code_free(image->entries[n].code);
+        free(image->entries[n].why);
+    }
+    acu_ptx_module_free(image->ptx);
+    free(image->text);
+    free(image->why);
+}
+
+/* ---- variables ---- */
+
+static uint64_t address_of_variable(const acu_sim_module *module, const char *name) {
+    int index = acu_sim_image_variable(module->image, name);
+    return index < 0 ? 0 : (uint64_t)(uintptr_t)module->variables[index];
+}
+
+static void relocate(const acu_sim_module *module, const ptx_module *ptx, const ptx_variable *v) {
+    char *at = (char *)(uintptr_t)address_of_variable(module, v->name);
+    const acu_sim_range *range = at ? acu_sim_range_of(at) : NULL;
+    for (size_t n = 0; range && n < v->relocation_count; n++) {
+        const ptx_relocation *r = &v->relocations[n];
+        uint64_t value = r->variable ? address_of_variable(module, r->variable->name)
+                                     : acu_ptx_function_pointer(ptx, r->function);
+        value = (value + (uint64_t)r->addend) >> r->shift;
+        memcpy(acu_sim_range_bytes(range, at + r->offset), &value, r->size < 8 ? r->size : 8);
+    }
+}
+
+void acu_sim_execute_relocate(acu_sim_module *module) {
+    if (!module->image->has_addresses)
+        return;
+    const ptx_module *ptx = read_module(module->image);
+    for (const ptx_variable *v = ptx ? ptx->variables : NULL; v; v = v->next)
+        if (v->relocation_count)
+            relocate(module, ptx, v);
+}
+
+/* ---- running ---- */
+
+/* What a running kernel asks of the simulator. */
+typedef struct machine {
+    const acu_sim_module *module;
+    const acu_sim_device *device;
+} machine;
+
+static bool find_range(void *data, uint64_t address, ptx_range *found) {
+    const machine *m = data;
+    pthread_mutex_lock(&acu_sim_lock);
+    const acu_sim_range *range = acu_sim_kernel_launch_find(m->device, (const void *)(uintptr_t)address, 1);
+    if (range && !range->multicast) {
+        *found = (ptx_range){.base = range->base, .last = range->base + range->size - 1};
+        found->bytes = acu_sim_range_bytes(range, (const void *)range->base);
+        found->writable = acu_sim_range_allows_writing(range, m->device) && !acu_sim_range_is_read_only(range);
+    } else {
+        acu_sim_guard_explain((const void *)(uintptr_t)address);
+        range = NULL;
+    }
+    pthread_mutex_unlock(&acu_sim_lock);
+    return range != NULL;
+}
+
+static uint64_t find_variable(void *data, const ptx_variable *variable) {
+    const machine *m = data;
+    return address_of_variable(m->module, variable->name);
+}
+
+/* Says which thread of the kernel failed, where and why. */
+static void report(const acu_sim_kernel_launch *prepared, const ptx_fault *fault) {
+    const ptx_instruction *i = fault->instruction;
+    fprintf(stderr,
+            "anycuda: simulator: kernel \"%s\": block (%u, %u, %u), thread (%u, %u, %u): error %d: %s", prepared->function->entry->name,
+            fault->block[0], fault->block[1], fault->block[2], fault->thread[0], fault->thread[1], fault->thread[2],
+            fault->code, fault->what);
+    if (fault->address)
+        fprintf(stderr, ", at address 0x%llx", (unsigned long long)fault->address);
+    if (i)
+        fprintf(stderr, "; %s in line %u of the PTX", i->opcode, i->place.line);
+    fputs("\n", stderr);
+}
+
+cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared) {
+    const acu_sim_function *function = prepared->function;
+    machine m = {function->module, function->module->device};
+    ptx_machine needs = {.find = find_range, .variable = find_variable, .data = &m};
+    ptx_fault fault;
+    ptx_launch launch = {.code = function->entry->code, .machine = &needs, .dynamic_shared = prepared->shared,
+                         .params = prepared->arguments, .multiprocessors = prepared->multiprocessors,
+                         .stack = 64 * 1024, .workers = acu_sim_configuration()->seeded ? 1 : 0};
+    memcpy(launch.grid, prepared->grid, sizeof launch.grid);
+    memcpy(launch.block, prepared->block, sizeof launch.block);
+    for (unsigned n = 0; n < 3; n++)
+        launch.cluster[n] = prepared->cluster[n] ? prepared->cluster[n] : 1;
+    if (acu_ptx_grid_run(&launch, &fault))
+        report(prepared, &fault);
+    return fault.code == 2 ? cudaErrorLaunchFailure : (cudaError_t)fault.code;
+}

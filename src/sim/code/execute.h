@@ -1,0 +1,26 @@
+/* Kernels that have no C function, but PTX: src/sim/ptx/ executes it. */
+#ifndef ACU_SIM_CODE_EXECUTE_H
+#define ACU_SIM_CODE_EXECUTE_H
+
+#include "sim/code/kernel_launch.h"
+#include "sim/code/module.h"
+
+/* All functions but acu_sim_execute_run() are called under the lock. */
+
+/* Makes the kernel's code if that was not tried yet. Returns whether it can be executed; if not, acu_sim_execute_why() says
+ * why. */
+bool acu_sim_execute_prepare(const acu_sim_function *function);
+
+/* Returns why the kernel cannot be executed. */
+const char *acu_sim_execute_why(const acu_sim_function *function);
+
+/* Executes a launch whose kernel was prepared. The lock is not held. The error returned is the context's: it is sticky. */
+cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared);
+
+/* Writes the addresses that are in the initial values of a new module's variables. */
+void acu_sim_execute_relocate(acu_sim_module *module);
+
+/* Frees what was made of the image's PTX. */
+void acu_sim_execute_forget(acu_sim_code_image *image);
+
+#endif
