@@ -17,6 +17,7 @@ from .yamlfile import where
 # The C type of a lane, by the PTX type. Floats of 16 bits are kept as their bits.
 LANES = {
     **{f"{kind}{bits}": f"lane_{'s' if kind == 's' else 'u'}{bits}" for kind in "bus" for bits in (16, 32, 64)},
+    **{"u8": "lane_u16", "s8": "lane_s16"},
     **dict.fromkeys(("f16", "bf16"), "lane_u16"),
     **dict.fromkeys(("f16x2", "bf16x2", "tf32", "u8x4", "s8x4", "u16x2", "s16x2"), "lane_u32"),
     **{"f32": "lane_f32", "f64": "lane_f64", "f32x2": "lane_u64", "pred": "pred"},
@@ -166,16 +167,20 @@ def _expand(entry: Mapping[str, Any]) -> Iterator[Variant]:
 
 def _variant(entry: Mapping[str, Any], opcode: str, names: dict[str, str], texts: dict[str, str]) -> Variant:
     def substitute(text: str) -> str:
+        text = re.sub(r"\{(\w+)\.name\}", lambda match: names[match[1]], text)
         return re.sub(r"\{(\w+)\}", lambda match: texts[match[1]], text)
 
     results, _, sources = entry["operands"].partition("<-")
     does = entry["does"]
     lanes = {"d": does} if isinstance(does, str) else dict(does)
+    lanes = {result: substitute(text) for result, text in lanes.items()}
+    for name, text in entry.get("let", {}).items():
+        lanes = {result: re.sub(rf"\b{name}\b", substitute(text), one) for result, one in lanes.items()}
     return Variant(
         opcode=opcode,
         results=tuple(_type(word, names) for word in results.split()),
         sources=tuple(_type(word, names) for word in sources.split()),
-        does=tuple((name, substitute(text)) for name, text in lanes.items()),
+        does=tuple(lanes.items()),
         flushes=names.get("ftz", "") == "ftz" or ".ftz" in opcode,
         saturates="sat" in opcode.split(".") and "f32" in opcode.split("."),
         ptx=entry.get("ptx", 1.0),

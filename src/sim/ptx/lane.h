@@ -2,6 +2,9 @@
  * What the loops over lanes are made of. lanes_v1.c, lanes_v3.c and lanes_v4.c include this file and then the generated
  * loops, each for another level of the processor; which one is used is chosen when the first kernel is made.
  */
+#include "sim/ptx/lane_float.h"
+#include "sim/ptx/lane_half.h"
+#include "sim/ptx/lane_integer.h"
 #include "sim/ptx/warp.h"
 
 #include <math.h>
@@ -42,44 +45,3 @@ static inline uint32_t pack(const uint32_t *words) {
     return bits;
 }
 
-static inline float float_of(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static inline uint32_t bits_of(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-/* .ftz: a subnormal number becomes a zero of its sign. */
-static inline float flush(float value) {
-    uint32_t bits = bits_of(value);
-    return float_of(bits & 0x7f800000 ? bits : bits & 0x80000000);
-}
-
-/* .sat: what is not above 0, and NaN, becomes +0; what is above 1 becomes 1. */
-static inline float saturate(float value) {
-    return value > 0 ? value < 1 ? value : 1 : 0;
-}
-
-/* Integers wrap around. */
-#define WRAPPING(type, lane, wide)                                                                                     \
-    static inline lane add_##type(lane a, lane b) {                                                                    \
-        return (lane)((wide)a + (wide)b);                                                                              \
-    }                                                                                                                  \
-    static inline lane sub_##type(lane a, lane b) {                                                                    \
-        return (lane)((wide)a - (wide)b);                                                                              \
-    }                                                                                                                  \
-    static inline lane mul_##type(lane a, lane b) {                                                                    \
-        return (lane)((wide)a * (wide)b);                                                                              \
-    }
-WRAPPING(u16, uint16_t, uint32_t)
-WRAPPING(s16, int16_t, uint32_t)
-WRAPPING(u32, uint32_t, uint32_t)
-WRAPPING(s32, int32_t, uint32_t)
-WRAPPING(u64, uint64_t, uint64_t)
-WRAPPING(s64, int64_t, uint64_t)
-#undef WRAPPING

@@ -55,6 +55,10 @@ enum { PTX_STATE_CARRY, PTX_STATE_COUNT };
 /* Returns the bytes of the elements of the register that the operand is; 0: a predicate. */
 unsigned acu_ptx_register_size(const ptx_lowering *lowering, const ptx_operand *operand);
 
+struct ptx_form;
+/* Adds the operation of a form: its results and its sources are in the slots. */
+void acu_ptx_lower_form(ptx_lowering *lowering, const struct ptx_form *form, const ptx_slot *slots);
+
 /* Returns the number of a new operation that accesses memory. */
 uint32_t acu_ptx_site(ptx_lowering *lowering);
 /* Returns zeroed memory that lives as long as the code. */
@@ -95,8 +99,6 @@ bool acu_ptx_lower_device_call(ptx_lowering *lowering, const ptx_instruction *in
                                const ptx_function *function, const ptx_operand *results, const ptx_operand *params);
 
 /* The parts of the instruction set. */
-ptx_lower acu_ptx_lower_barrier, acu_ptx_lower_cluster_barrier, acu_ptx_lower_branch, acu_ptx_lower_brx, acu_ptx_lower_call, acu_ptx_lower_cvta,
-    acu_ptx_lower_exit, acu_ptx_lower_isspacep, acu_ptx_lower_load, acu_ptx_lower_mov, acu_ptx_lower_nothing,
-    acu_ptx_lower_return, acu_ptx_lower_store, acu_ptx_lower_trap;
+ptx_lower acu_ptx_lower_activemask, acu_ptx_lower_atom, acu_ptx_lower_barrier, acu_ptx_lower_branch, acu_ptx_lower_brx, acu_ptx_lower_call, acu_ptx_lower_cluster_barrier, acu_ptx_lower_cvt, acu_ptx_lower_cvta, acu_ptx_lower_elect, acu_ptx_lower_exit, acu_ptx_lower_fence, acu_ptx_lower_isspacep, acu_ptx_lower_load, acu_ptx_lower_match, acu_ptx_lower_mov, acu_ptx_lower_nothing, acu_ptx_lower_redux, acu_ptx_lower_return, acu_ptx_lower_shfl, acu_ptx_lower_store, acu_ptx_lower_trap, acu_ptx_lower_vote;
 
 #endif

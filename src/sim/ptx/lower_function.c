@@ -127,8 +127,33 @@ bool acu_ptx_is_kernel_param(const ptx_lowering *l, const ptx_variable *variable
 
 /* ---- instructions ---- */
 
+/* Returns the bytes that a lane's element of the type has. */
+static unsigned lane_size(ptx_type type) {
+    size_t size = acu_ptx_type_size(type);
+    return type == PTX_PRED ? 0 : size < 2 ? 2 : (unsigned)size;
+}
+
+void acu_ptx_lower_form(ptx_lowering *l, const ptx_form *form, const ptx_slot *slots) {
+    unsigned results = form->results;
+    const ptx_slot *sources = slots + results;
+    ptx_slot carry = form->reads_carry || form->writes_carry ? acu_ptx_state(l, PTX_STATE_CARRY, 0) : 0;
+    ptx_op *op = acu_ptx_emit_pure(l, acu_ptx_lane_handlers()[form->handler], slots[0],
+                                   lane_size((ptx_type)form->types[0]));
+    op->a = sources[0];
+    op->b = form->sources > 1 ? sources[1] : 0;
+    op->c = form->sources > 2 ? sources[2] : 0;
+    op->f = form->reads_carry ? carry : form->sources > 3 ? sources[3] : 0;
+    if (results > 1) {
+        op->e = slots[1];
+        op->count = (uint8_t)(1 + lane_size((ptx_type)form->types[1]));
+    } else if (form->writes_carry) {
+        op->e = carry;
+        op->count = 1;
+    }
+}
+
 /* Lowers an instruction by its form. */
-static void lower_form(ptx_lowering *l, const ptx_form *form, const ptx_instruction *i) {
+static void lower_by_form(ptx_lowering *l, const ptx_form *form, const ptx_instruction *i) {
     unsigned results = form->results, count = results + form->sources;
     if (i->operand_count != count)
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
@@ -137,21 +162,7 @@ static void lower_form(ptx_lowering *l, const ptx_form *form, const ptx_instruct
         slots[n] = acu_ptx_source(l, &i->operands[n], (ptx_type)form->types[n]);
     for (unsigned n = 0; n < results; n++)
         slots[n] = acu_ptx_target(l, &i->operands[n], (ptx_type)form->types[n]);
-    const ptx_slot *sources = slots + results;
-    unsigned size = form->types[0] == PTX_PRED ? 0 : (unsigned)acu_ptx_type_size((ptx_type)form->types[0]);
-    ptx_slot carry = form->reads_carry || form->writes_carry ? acu_ptx_state(l, PTX_STATE_CARRY, 0) : 0;
-    ptx_op *op = acu_ptx_emit_pure(l, acu_ptx_lane_handlers()[form->handler], slots[0], size);
-    op->a = sources[0];
-    op->b = form->sources > 1 ? sources[1] : 0;
-    op->c = form->sources > 2 ? sources[2] : 0;
-    op->f = form->reads_carry ? carry : form->sources > 3 ? sources[3] : 0;
-    if (results > 1) {
-        op->e = slots[1];
-        op->count = (uint8_t)(1 + (form->types[1] == PTX_PRED ? 0 : acu_ptx_type_size((ptx_type)form->types[1])));
-    } else if (form->writes_carry) {
-        op->e = carry;
-        op->count = 1;
-    }
+    acu_ptx_lower_form(l, form, slots);
 }
 
 static void lower_one(ptx_lowering *l, const ptx_instruction *i) {
@@ -160,7 +171,7 @@ static void lower_one(ptx_lowering *l, const ptx_instruction *i) {
     if (lower)
         lower(l, i);
     else if (form)
-        lower_form(l, form, i);
+        lower_by_form(l, form, i);
     else
         acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
 }

@@ -8,23 +8,38 @@ static const struct {
     ptx_lower *lower;
     bool guards; /* it handles the guard itself */
 } lowered[] = {
+    {"activemask", acu_ptx_lower_activemask, false},
+    {"applypriority", acu_ptx_lower_nothing, false},
+    {"atom", acu_ptx_lower_atom, false},
     {"bar", acu_ptx_lower_barrier, false},
     {"barrier", acu_ptx_lower_barrier, false},
     {"bra", acu_ptx_lower_branch, true},
+    {"brkpt", acu_ptx_lower_nothing, false},
     {"brx", acu_ptx_lower_brx, false},
     {"call", acu_ptx_lower_call, false},
+    {"cvt", acu_ptx_lower_cvt, false},
     {"cvta", acu_ptx_lower_cvta, false},
+    {"discard", acu_ptx_lower_nothing, false},
+    {"elect", acu_ptx_lower_elect, false},
     {"exit", acu_ptx_lower_exit, true},
+    {"fence", acu_ptx_lower_fence, false},
     {"isspacep", acu_ptx_lower_isspacep, false},
     {"ld", acu_ptx_lower_load, false},
     {"ldu", acu_ptx_lower_load, false},
+    {"match", acu_ptx_lower_match, false},
+    {"membar", acu_ptx_lower_fence, false},
     {"mov", acu_ptx_lower_mov, false},
+    {"nanosleep", acu_ptx_lower_nothing, false},
     {"pmevent", acu_ptx_lower_nothing, false},
     {"prefetch", acu_ptx_lower_nothing, false},
     {"prefetchu", acu_ptx_lower_nothing, false},
+    {"red", acu_ptx_lower_atom, false},
+    {"redux", acu_ptx_lower_redux, false},
     {"ret", acu_ptx_lower_return, true},
+    {"shfl", acu_ptx_lower_shfl, false},
     {"st", acu_ptx_lower_store, false},
     {"trap", acu_ptx_lower_trap, false},
+    {"vote", acu_ptx_lower_vote, false},
 };
 
 /* Returns the number of the row for the opcode; -1 if there is none. */

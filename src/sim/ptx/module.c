@@ -14,6 +14,7 @@ static const struct {
     {"b16", PTX_B16, 2},       {"u16", PTX_U16, 2},       {"s16", PTX_S16, 2},         {"f16", PTX_F16, 2},
     {"bf16", PTX_BF16, 2},     {"b32", PTX_B32, 4},       {"u32", PTX_U32, 4},         {"s32", PTX_S32, 4},
     {"f32", PTX_F32, 4},       {"f16x2", PTX_F16X2, 4},   {"bf16x2", PTX_BF16X2, 4},   {"tf32", PTX_TF32, 4},
+    {"u16x2", PTX_U16X2, 4},   {"s16x2", PTX_S16X2, 4},
     {"b64", PTX_B64, 8},       {"u64", PTX_U64, 8},       {"s64", PTX_S64, 8},         {"f64", PTX_F64, 8},
     {"b128", PTX_B128, 16},    {"texref", PTX_TEXREF, 8}, {"samplerref", PTX_SAMPLERREF, 8},
     {"surfref", PTX_SURFREF, 8},

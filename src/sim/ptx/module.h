@@ -37,6 +37,8 @@ typedef enum ptx_type {
     PTX_F16X2,
     PTX_BF16X2,
     PTX_TF32,
+    PTX_U16X2,
+    PTX_S16X2,
     PTX_B64,
     PTX_U64,
     PTX_S64,

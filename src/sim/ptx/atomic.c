@@ -1,0 +1,179 @@
+/* Atomic operations on memory, and fences. */
+#include "sim/ptx/lane_half.h"
+#include "sim/ptx/lower_inside.h"
+#include "sim/ptx/memory.h"
+
+#include <string.h>
+
+typedef enum change { ADD, MIN, MAX, INC, DEC, AND, OR, XOR, EXCH, CAS } change;
+
+typedef struct atomic {
+    ptx_space space;
+    change change;
+    ptx_type type;
+    unsigned size, count; /* bytes of an element, and elements of a vector */
+    bool returns;         /* atom; red does not */
+    ptx_slot d[8], b[8], c;
+} atomic;
+
+static float as_float(uint64_t bits) {
+    return float_of((uint32_t)bits);
+}
+
+static uint64_t of_float(float value) {
+    return bits_of(value);
+}
+
+/* Combines numbers of floating point. */
+static uint64_t combine_float(change kind, ptx_type type, uint64_t a, uint64_t b) {
+    switch (type) {
+    case PTX_F32:
+        return of_float(number(as_float(a) + as_float(b)));
+    case PTX_F64:
+        return bits_of_double(double_of(a) + double_of(b));
+    case PTX_F16:
+        return kind == ADD   ? add_f16((uint16_t)a, (uint16_t)b)
+               : kind == MIN ? min_f16((uint16_t)a, (uint16_t)b)
+                             : max_f16((uint16_t)a, (uint16_t)b);
+    case PTX_BF16:
+        return kind == ADD   ? add_bf16((uint16_t)a, (uint16_t)b)
+               : kind == MIN ? min_bf16((uint16_t)a, (uint16_t)b)
+                             : max_bf16((uint16_t)a, (uint16_t)b);
+    case PTX_F16X2:
+        return combine_float(kind, PTX_F16, a & 0xffff, b & 0xffff) |
+               combine_float(kind, PTX_F16, a >> 16 & 0xffff, b >> 16 & 0xffff) << 16;
+    default: /* PTX_BF16X2 */
+        return combine_float(kind, PTX_BF16, a & 0xffff, b & 0xffff) |
+               combine_float(kind, PTX_BF16, a >> 16 & 0xffff, b >> 16 & 0xffff) << 16;
+    }
+}
+
+static bool is_below(ptx_type type, uint64_t a, uint64_t b) {
+    return type == PTX_S32 ? (int32_t)a < (int32_t)b : type == PTX_S64 ? (int64_t)a < (int64_t)b : a < b;
+}
+
+/* Returns what the memory has afterwards. */
+static uint64_t combine(const atomic *a, uint64_t old, uint64_t b, uint64_t c) {
+    bool is_float = a->type == PTX_F32 || a->type == PTX_F64 || a->type == PTX_F16 || a->type == PTX_BF16 ||
+                    a->type == PTX_F16X2 || a->type == PTX_BF16X2;
+    switch (a->change) {
+    case ADD:
+        return is_float ? combine_float(ADD, a->type, old, b) : old + b;
+    case MIN:
+        return is_float ? combine_float(MIN, a->type, old, b) : is_below(a->type, b, old) ? b : old;
+    case MAX:
+        return is_float ? combine_float(MAX, a->type, old, b) : is_below(a->type, old, b) ? b : old;
+    case INC:
+        return old >= b ? 0 : old + 1;
+    case DEC:
+        return old == 0 || old > b ? b : old - 1;
+    case AND:
+        return old & b;
+    case OR:
+        return old | b;
+    case XOR:
+        return old ^ b;
+    case EXCH:
+        return b;
+    default: /* CAS */
+        return old == b ? c : old;
+    }
+}
+
+/* Changes an element of memory, also if another thread of the host does so at the same time. */
+#define CHANGE(bits)                                                                                                   \
+    static uint64_t change_##bits(const atomic *a, char *at, uint64_t b, uint64_t c) {                                 \
+        uint##bits##_t *p = (uint##bits##_t *)(void *)at, old = __atomic_load_n(p, __ATOMIC_RELAXED), wanted;          \
+        do                                                                                                             \
+            wanted = (uint##bits##_t)combine(a, old, b, c);                                                            \
+        while (!__atomic_compare_exchange_n(p, &old, wanted, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));               \
+        return old;                                                                                                    \
+    }
+CHANGE(16)
+CHANGE(32)
+CHANGE(64)
+#undef CHANGE
+
+static uint64_t get(const ptx_warp *w, ptx_slot slot, unsigned lane, unsigned size) {
+    uint64_t value = 0;
+    memcpy(&value, (const char *)ptx_at(w, slot) + lane * size, size);
+    return value;
+}
+
+static void do_atomic(ptx_warp *w, const ptx_op *op) {
+    const atomic *a = op->more;
+    const void *address = ptx_at(w, op->a);
+    for (uint32_t left = w->mask; left; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left), bytes = a->size * a->count;
+        uint64_t where = op->flags ? ((const uint32_t *)address)[lane] : ((const uint64_t *)address)[lane];
+        char *at = acu_ptx_memory_at(w, op, lane, a->space, where + (uint64_t)op->value, bytes, bytes, true);
+        for (unsigned n = 0; n < a->count; n++) {
+            uint64_t b = get(w, a->b[n], lane, a->size), c = a->change == CAS ? get(w, a->c, lane, a->size) : 0;
+            char *one = at + n * a->size;
+            uint64_t old = a->size == 8 ? change_64(a, one, b, c) : a->size == 4 ? change_32(a, one, b, c) : change_16(a, one, b, c);
+            if (a->returns)
+                memcpy((char *)ptx_at(w, a->d[n]) + lane * a->size, &old, a->size);
+        }
+    }
+}
+
+static void read_atomic(ptx_lowering *l, const ptx_instruction *i, atomic *a) {
+    ptx_words words;
+    acu_ptx_words(l, i, &words);
+    acu_ptx_take_one(&words, "relaxed acquire release acq_rel");
+    acu_ptx_take_one(&words, "cta cluster gpu sys");
+    a->space = acu_ptx_take_space(&words);
+    int kind = acu_ptx_take_one(&words, "add min max inc dec and or xor exch cas");
+    acu_ptx_take(&words, "noftz");
+    acu_ptx_take(&words, "L2::cache_hint");
+    int vector = acu_ptx_take_one(&words, "v2 v4 v8");
+    a->type = acu_ptx_take_type(&words);
+    acu_ptx_words_end(l, &words);
+    a->count = vector < 0 ? 1 : 2u << vector;
+    a->size = (unsigned)acu_ptx_type_size(a->type);
+    if (kind < 0 || a->size < 2 || a->size > 8)
+        acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
+    a->change = (change)kind;
+}
+
+static const ptx_operand *element_of(const ptx_operand *o, unsigned n) {
+    return o->kind == PTX_LIST ? &o->elements[n] : o;
+}
+
+void acu_ptx_lower_atom(ptx_lowering *l, const ptx_instruction *i) {
+    atomic *a = acu_ptx_lower_alloc(l, sizeof *a);
+    read_atomic(l, i, a);
+    a->returns = acu_ptx_is(i, "atom");
+    unsigned first = a->returns ? 1 : 0;
+    if (i->operand_count < first + 2 + (a->change == CAS))
+        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+    const ptx_operand *value = &i->operands[first + 1];
+    if (a->count > 1 && (value->kind != PTX_LIST || value->element_count != a->count ||
+                         (first && (i->operands[0].kind != PTX_LIST || i->operands[0].element_count != a->count))))
+        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+    for (unsigned n = 0; n < a->count; n++)
+        a->b[n] = acu_ptx_source(l, element_of(value, n), a->type);
+    a->c = a->change == CAS ? acu_ptx_source(l, &i->operands[first + 2], a->type) : 0;
+    ptx_address address = acu_ptx_address(l, &i->operands[first], a->space);
+    for (unsigned n = 0; a->returns && n < a->count; n++)
+        a->d[n] = acu_ptx_target(l, element_of(&i->operands[0], n), a->type);
+    ptx_op *op = acu_ptx_emit(l, do_atomic);
+    op->a = address.slot;
+    op->value = address.offset;
+    op->flags = address.narrow;
+    op->more = a;
+    op->site = acu_ptx_site(l);
+}
+
+/* ---- fences ---- */
+
+static void fence(ptx_warp *w, const ptx_op *op) {
+    (void)w;
+    (void)op;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void acu_ptx_lower_fence(ptx_lowering *l, const ptx_instruction *i) {
+    (void)i;
+    acu_ptx_emit(l, fence);
+}

@@ -1,0 +1,298 @@
+/* Floating point of lanes. lane.h includes this file. */
+#ifndef ACU_SIM_PTX_LANE_FLOAT_H
+#define ACU_SIM_PTX_LANE_FLOAT_H
+
+#include <fenv.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline float float_of(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline uint32_t bits_of(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline double double_of(uint64_t bits) {
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline uint64_t bits_of_double(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* .ftz: a subnormal number becomes a zero of its sign. */
+static inline float flush(float value) {
+    uint32_t bits = bits_of(value);
+    return float_of(bits & 0x7f800000 ? bits : bits & 0x80000000);
+}
+
+/* .sat: what is not above 0, and NaN, becomes +0; what is above 1 becomes 1. */
+static inline float saturate(float value) {
+    return value > 0 ? value < 1 ? value : 1 : 0;
+}
+
+static inline double saturate_double(double value) {
+    return value > 0 ? value < 1 ? value : 1 : 0;
+}
+
+/* The result of arithmetic: a GPU has one NaN. */
+static inline float number(float value) {
+    return value == value ? value : float_of(0x7fffffff);
+}
+
+/* ---- rounding to nearest ---- */
+
+#define NEAREST(type)                                                                                                  \
+    static inline type add_rn_##type(type a, type b) {                                                                 \
+        return a + b;                                                                                                  \
+    }                                                                                                                  \
+    static inline type sub_rn_##type(type a, type b) {                                                                 \
+        return a - b;                                                                                                  \
+    }                                                                                                                  \
+    static inline type mul_rn_##type(type a, type b) {                                                                 \
+        return a * b;                                                                                                  \
+    }                                                                                                                  \
+    static inline type div_rn_##type(type a, type b) {                                                                 \
+        return a / b;                                                                                                  \
+    }                                                                                                                  \
+    static inline type rcp_rn_##type(type a) {                                                                         \
+        return 1 / a;                                                                                                  \
+    }
+NEAREST(float)
+NEAREST(double)
+#undef NEAREST
+
+static inline float fma_rn_float(float a, float b, float c) {
+    return fmaf(a, b, c);
+}
+
+static inline double fma_rn_double(double a, double b, double c) {
+    return fma(a, b, c);
+}
+
+static inline float sqrt_rn_float(float a) {
+    return sqrtf(a);
+}
+
+static inline double sqrt_rn_double(double a) {
+    return sqrt(a);
+}
+
+/* ---- the other roundings ---- */
+
+/* The operands go through memory, so that the compiler computes nothing before the rounding is set or after it is back. */
+#define DIRECTED(rounding, direction, type, fused, root)                                                               \
+    static inline type add_##rounding##_##type(type a, type b) {                                                       \
+        volatile type x = a, y = b, result;                                                                            \
+        fesetround(direction);                                                                                         \
+        result = x + y;                                                                                                \
+        fesetround(FE_TONEAREST);                                                                                      \
+        return result;                                                                                                 \
+    }                                                                                                                  \
+    static inline type sub_##rounding##_##type(type a, type b) {                                                       \
+        return add_##rounding##_##type(a, -b);                                                                         \
+    }                                                                                                                  \
+    static inline type mul_##rounding##_##type(type a, type b) {                                                       \
+        volatile type x = a, y = b, result;                                                                            \
+        fesetround(direction);                                                                                         \
+        result = x * y;                                                                                                \
+        fesetround(FE_TONEAREST);                                                                                      \
+        return result;                                                                                                 \
+    }                                                                                                                  \
+    static inline type div_##rounding##_##type(type a, type b) {                                                       \
+        volatile type x = a, y = b, result;                                                                            \
+        fesetround(direction);                                                                                         \
+        result = x / y;                                                                                                \
+        fesetround(FE_TONEAREST);                                                                                      \
+        return result;                                                                                                 \
+    }                                                                                                                  \
+    static inline type rcp_##rounding##_##type(type a) {                                                               \
+        return div_##rounding##_##type(1, a);                                                                          \
+    }                                                                                                                  \
+    static inline type fma_##rounding##_##type(type a, type b, type c) {                                               \
+        volatile type x = a, y = b, z = c, result;                                                                     \
+        fesetround(direction);                                                                                         \
+        result = fused(x, y, z);                                                                                       \
+        fesetround(FE_TONEAREST);                                                                                      \
+        return result;                                                                                                 \
+    }                                                                                                                  \
+    static inline type sqrt_##rounding##_##type(type a) {                                                              \
+        volatile type x = a, result;                                                                                   \
+        fesetround(direction);                                                                                         \
+        result = root(x);                                                                                              \
+        fesetround(FE_TONEAREST);                                                                                      \
+        return result;                                                                                                 \
+    }                                                                                                                  \
+    static inline type of_s64_##rounding##_##type(int64_t a) {                                                         \
+        volatile int64_t x = a;                                                                                        \
+        volatile type result;                                                                                          \
+        fesetround(direction);                                                                                         \
+        result = (type)x;                                                                                              \
+        fesetround(FE_TONEAREST);                                                                                      \
+        return result;                                                                                                 \
+    }                                                                                                                  \
+    static inline type of_u64_##rounding##_##type(uint64_t a) {                                                        \
+        volatile uint64_t x = a;                                                                                       \
+        volatile type result;                                                                                          \
+        fesetround(direction);                                                                                         \
+        result = (type)x;                                                                                              \
+        fesetround(FE_TONEAREST);                                                                                      \
+        return result;                                                                                                 \
+    }
+DIRECTED(rz, FE_TOWARDZERO, float, fmaf, sqrtf)
+DIRECTED(rm, FE_DOWNWARD, float, fmaf, sqrtf)
+DIRECTED(rp, FE_UPWARD, float, fmaf, sqrtf)
+DIRECTED(rz, FE_TOWARDZERO, double, fma, sqrt)
+DIRECTED(rm, FE_DOWNWARD, double, fma, sqrt)
+DIRECTED(rp, FE_UPWARD, double, fma, sqrt)
+#undef DIRECTED
+
+static inline float of_s64_rn_float(int64_t a) {
+    return (float)a;
+}
+
+static inline float of_u64_rn_float(uint64_t a) {
+    return (float)a;
+}
+
+static inline double of_s64_rn_double(int64_t a) {
+    return (double)a;
+}
+
+static inline double of_u64_rn_double(uint64_t a) {
+    return (double)a;
+}
+
+static inline float narrow_rn(double a) {
+    return (float)a;
+}
+
+#define NARROW(rounding, direction)                                                                                    \
+    static inline float narrow_##rounding(double a) {                                                                  \
+        volatile double x = a;                                                                                         \
+        volatile float result;                                                                                         \
+        fesetround(direction);                                                                                         \
+        result = (float)x;                                                                                             \
+        fesetround(FE_TONEAREST);                                                                                      \
+        return result;                                                                                                 \
+    }
+NARROW(rz, FE_TOWARDZERO)
+NARROW(rm, FE_DOWNWARD)
+NARROW(rp, FE_UPWARD)
+#undef NARROW
+
+/* ---- smallest and largest ---- */
+
+/* A zero with a sign is below one without; what is no number loses, or, with .NaN, wins. */
+static inline float min_f32(float a, float b) {
+    if (a != a)
+        return number(b);
+    if (b != b)
+        return a;
+    return a < b || (a == b && bits_of(a) >> 31) ? a : b;
+}
+
+static inline float max_f32(float a, float b) {
+    if (a != a)
+        return number(b);
+    if (b != b)
+        return a;
+    return a > b || (a == b && !(bits_of(a) >> 31)) ? a : b;
+}
+
+static inline float min_nan_f32(float a, float b) {
+    return a != a || b != b ? float_of(0x7fffffff) : min_f32(a, b);
+}
+
+static inline float max_nan_f32(float a, float b) {
+    return a != a || b != b ? float_of(0x7fffffff) : max_f32(a, b);
+}
+
+static inline double min_f64(double a, double b) {
+    if (a != a || b != b)
+        return a != a ? b : a;
+    return a < b || (a == b && bits_of_double(a) >> 63) ? a : b;
+}
+
+static inline double max_f64(double a, double b) {
+    if (a != a || b != b)
+        return a != a ? b : a;
+    return a > b || (a == b && !(bits_of_double(a) >> 63)) ? a : b;
+}
+
+/* The magnitude is the result's, the sign that of the product. */
+static inline float with_sign_of_both(float value, float a, float b) {
+    return float_of((bits_of(value) & 0x7fffffff) | ((bits_of(a) ^ bits_of(b)) & 0x80000000));
+}
+
+/* ---- to integers ---- */
+
+/* A number that does not fit becomes the nearest one that does; NaN becomes 0, or, where one side has 64 bits, the
+ * highest bit alone. */
+#define TO_INTEGER(type, lane, low, high, nan)                                                                         \
+    static inline lane to_##type(double value) {                                                                       \
+        return value != value ? (nan) : value <= (double)(low) ? (low) : value >= (double)(high) ? (high) : (lane)value; \
+    }
+TO_INTEGER(u8, uint8_t, 0, UINT8_MAX, 0)
+TO_INTEGER(s8, int8_t, INT8_MIN, INT8_MAX, 0)
+TO_INTEGER(u16, uint16_t, 0, UINT16_MAX, 0)
+TO_INTEGER(s16, int16_t, INT16_MIN, INT16_MAX, 0)
+TO_INTEGER(u32, uint32_t, 0, UINT32_MAX, 0)
+TO_INTEGER(s32, int32_t, INT32_MIN, INT32_MAX, 0)
+TO_INTEGER(u64, uint64_t, 0, UINT64_MAX, UINT64_C(1) << 63)
+TO_INTEGER(s64, int64_t, INT64_MIN, INT64_MAX, INT64_MIN)
+#undef TO_INTEGER
+
+/* What NaN of 64 bits becomes. */
+#define NAN_OF_u8 UINT8_C(0x80)
+#define NAN_OF_s8 INT8_MIN
+#define NAN_OF_u16 UINT16_C(0x8000)
+#define NAN_OF_s16 INT16_MIN
+#define NAN_OF_u32 UINT32_C(0x80000000)
+#define NAN_OF_s32 INT32_MIN
+#define NAN_OF_u64 (UINT64_C(1) << 63)
+#define NAN_OF_s64 INT64_MIN
+
+/* ---- approximations: the exact result, rounded, which is within the bounds of the manual ---- */
+
+static inline float rsqrt_float(float a) {
+    return (float)(1 / sqrt((double)a));
+}
+
+static inline float ex2_float(float a) {
+    return (float)exp2((double)a);
+}
+
+static inline float lg2_float(float a) {
+    return (float)log2((double)a);
+}
+
+static inline float sin_float(float a) {
+    return (float)sin((double)a);
+}
+
+static inline float cos_float(float a) {
+    return (float)cos((double)a);
+}
+
+static inline float tanh_float(float a) {
+    return (float)tanh((double)a);
+}
+
+/* .approx.ftz of 64 bits keeps the upper half of the number. */
+static inline double upper_half(double a) {
+    return double_of(bits_of_double(a) & UINT64_C(0xffffffff00000000));
+}
+
+#endif

@@ -1,0 +1,268 @@
+/* Operations in which lanes of a warp look at each other: shuffles, votes, matches and reductions. */
+#include "sim/ptx/lower_inside.h"
+
+#include <string.h>
+
+/* The lanes that take part with a lane: those that execute, of those that its member mask names. */
+static uint32_t members_of(const ptx_warp *w, const ptx_op *op, unsigned lane) {
+    return ((const uint32_t *)ptx_at(w, op->a))[lane] & w->mask;
+}
+
+static ptx_op *emit_sync(ptx_lowering *l, ptx_handler *handler, ptx_slot members) {
+    ptx_op *op = acu_ptx_emit_flow(l, acu_ptx_flow_sync);
+    op->full = op->masked = handler;
+    op->a = members;
+    return op;
+}
+
+/* ---- shuffles ---- */
+
+typedef struct shuffle {
+    ptx_slot value, by, clamp, predicate; /* predicate UINT32_MAX: none */
+    enum { UP, DOWN, BFLY, IDX } mode;
+} shuffle;
+
+/* Returns the lane that a lane takes its value from, and whether that is inside its segment. */
+static unsigned source_lane(int mode, unsigned lane, uint32_t by, uint32_t clamp, bool *inside) {
+    uint32_t segment = clamp >> 8 & 31, most = (lane & segment) | (clamp & 31 & ~segment), b = by & 31, least = lane & segment;
+    int64_t from;
+    switch (mode) {
+    case UP:
+        from = (int64_t)lane - b;
+        *inside = from >= (int64_t)most;
+        break;
+    case DOWN:
+        from = (int64_t)lane + b;
+        *inside = from <= (int64_t)most;
+        break;
+    case BFLY:
+        from = lane ^ b;
+        *inside = from <= (int64_t)most;
+        break;
+    default:
+        from = least | (b & ~segment);
+        *inside = from <= (int64_t)most;
+        break;
+    }
+    return *inside ? (unsigned)from & 31 : lane;
+}
+
+static void do_shuffle(ptx_warp *w, const ptx_op *op) {
+    const shuffle *s = op->more;
+    const uint32_t *by = ptx_at(w, s->by), *clamp = ptx_at(w, s->clamp);
+    uint32_t value[PTX_LANES], *d = ptx_at(w, op->d), bits = 0;
+    memcpy(value, ptx_at(w, s->value), sizeof value);
+    for (unsigned i = 0; i < PTX_LANES; i++) {
+        bool inside;
+        unsigned from = source_lane(s->mode, i, by[i], clamp[i], &inside);
+        if (!(w->mask >> i & 1))
+            continue;
+        d[i] = value[from];
+        bits |= (uint32_t)inside << i;
+    }
+    if (s->predicate != UINT32_MAX) {
+        uint32_t *p = ptx_at(w, s->predicate);
+        *p = (*p & ~w->mask) | bits;
+    }
+}
+
+void acu_ptx_lower_shfl(ptx_lowering *l, const ptx_instruction *i) {
+    ptx_words words;
+    acu_ptx_words(l, i, &words);
+    bool sync = acu_ptx_take(&words, "sync");
+    int mode = acu_ptx_take_one(&words, "up down bfly idx");
+    acu_ptx_take(&words, "b32");
+    acu_ptx_words_end(l, &words);
+    unsigned first = i->paired ? 2 : 1;
+    if (mode < 0 || i->operand_count != first + 3 + sync)
+        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+    shuffle *s = acu_ptx_lower_alloc(l, sizeof *s);
+    s->mode = mode;
+    s->value = acu_ptx_source(l, &i->operands[first], PTX_B32);
+    s->by = acu_ptx_source(l, &i->operands[first + 1], PTX_B32);
+    s->clamp = acu_ptx_source(l, &i->operands[first + 2], PTX_B32);
+    s->predicate = i->paired ? acu_ptx_target(l, &i->operands[1], PTX_PRED) : UINT32_MAX;
+    ptx_slot members = sync ? acu_ptx_source(l, &i->operands[first + 3], PTX_B32) : acu_ptx_constant(l, 0, 4);
+    ptx_slot d = acu_ptx_target(l, &i->operands[0], PTX_B32);
+    ptx_op *op = emit_sync(l, do_shuffle, members);
+    op->d = d;
+    op->more = s;
+}
+
+/* ---- votes ---- */
+
+enum { ALL, ANY, UNI, BALLOT };
+
+static void do_vote(ptx_warp *w, const ptx_op *op) {
+    uint32_t predicate = *(const uint32_t *)ptx_at(w, op->b), *d = ptx_at(w, op->d), bits = 0;
+    for (unsigned i = 0; i < PTX_LANES; i++) {
+        if (!(w->mask >> i & 1))
+            continue;
+        uint32_t members = op->negated ? w->mask : members_of(w, op, i), yes = predicate & members;
+        bool result = op->value == ALL   ? yes == members
+                      : op->value == ANY ? yes != 0
+                                         : yes == members || yes == 0;
+        if (op->value == BALLOT)
+            d[i] = yes;
+        bits |= (uint32_t)result << i;
+    }
+    if (op->value != BALLOT)
+        *d = (*d & ~w->mask) | bits;
+}
+
+void acu_ptx_lower_vote(ptx_lowering *l, const ptx_instruction *i) {
+    ptx_words words;
+    acu_ptx_words(l, i, &words);
+    bool sync = acu_ptx_take(&words, "sync");
+    int mode = acu_ptx_take_one(&words, "all any uni ballot");
+    acu_ptx_take_one(&words, "pred b32");
+    acu_ptx_words_end(l, &words);
+    if (mode < 0 || i->operand_count != 2u + sync)
+        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+    ptx_slot predicate = acu_ptx_source(l, &i->operands[1], PTX_PRED);
+    ptx_slot members = sync ? acu_ptx_source(l, &i->operands[2], PTX_B32) : acu_ptx_constant(l, 0, 4);
+    ptx_slot d = acu_ptx_target(l, &i->operands[0], mode == BALLOT ? PTX_B32 : PTX_PRED);
+    ptx_op *op = emit_sync(l, do_vote, members);
+    op->b = predicate;
+    op->d = d;
+    op->value = mode;
+    op->negated = !sync;
+}
+
+static void put_mask(ptx_warp *w, const ptx_op *op) {
+    uint32_t *d = ptx_at(w, op->d);
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        d[i] = w->lanes[i] ? w->mask : d[i];
+}
+
+void acu_ptx_lower_activemask(ptx_lowering *l, const ptx_instruction *i) {
+    ptx_slot d = acu_ptx_target(l, &i->operands[0], PTX_B32);
+    acu_ptx_emit(l, put_mask)->d = d;
+}
+
+static void do_elect(ptx_warp *w, const ptx_op *op) {
+    uint32_t *d = ptx_at(w, op->d), *p = ptx_at(w, op->e), bits = 0;
+    for (unsigned i = 0; i < PTX_LANES; i++) {
+        if (!(w->mask >> i & 1))
+            continue;
+        unsigned leader = (unsigned)__builtin_ctz(members_of(w, op, i) | UINT32_C(1) << i);
+        d[i] = leader;
+        bits |= (uint32_t)(leader == i) << i;
+    }
+    *p = (*p & ~w->mask) | bits;
+}
+
+void acu_ptx_lower_elect(ptx_lowering *l, const ptx_instruction *i) {
+    if (!i->paired || i->operand_count != 3)
+        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+    ptx_slot members = acu_ptx_source(l, &i->operands[2], PTX_B32);
+    ptx_slot d = acu_ptx_target(l, &i->operands[0], PTX_B32), p = acu_ptx_target(l, &i->operands[1], PTX_PRED);
+    ptx_op *op = emit_sync(l, do_elect, members);
+    op->d = d;
+    op->e = p;
+}
+
+/* ---- matches ---- */
+
+static uint64_t element(const ptx_warp *w, ptx_slot slot, unsigned lane, unsigned size) {
+    uint64_t value = 0;
+    memcpy(&value, (const char *)ptx_at(w, slot) + lane * size, size);
+    return value;
+}
+
+static void do_match(ptx_warp *w, const ptx_op *op) {
+    uint32_t *d = ptx_at(w, op->d), result[PTX_LANES], bits = 0;
+    for (unsigned i = 0; i < PTX_LANES; i++) {
+        uint32_t members = members_of(w, op, i), same = 0;
+        for (unsigned n = 0; n < PTX_LANES; n++)
+            if (members >> n & 1 && element(w, op->b, n, op->size) == element(w, op->b, i, op->size))
+                same |= UINT32_C(1) << n;
+        bool all = same == members;
+        result[i] = op->flags ? all ? members : 0 : same;
+        bits |= (uint32_t)all << i;
+    }
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        d[i] = w->lanes[i] ? result[i] : d[i];
+    if (op->count) {
+        uint32_t *p = ptx_at(w, op->e);
+        *p = (*p & ~w->mask) | (bits & w->mask);
+    }
+}
+
+void acu_ptx_lower_match(ptx_lowering *l, const ptx_instruction *i) {
+    ptx_words words;
+    acu_ptx_words(l, i, &words);
+    int mode = acu_ptx_take_one(&words, "any all");
+    acu_ptx_take(&words, "sync");
+    ptx_type type = acu_ptx_take_type(&words);
+    acu_ptx_words_end(l, &words);
+    unsigned first = i->paired ? 2 : 1;
+    if (mode < 0 || i->operand_count != first + 2 || (type != PTX_B32 && type != PTX_B64))
+        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+    ptx_slot value = acu_ptx_source(l, &i->operands[first], type);
+    ptx_slot members = acu_ptx_source(l, &i->operands[first + 1], PTX_B32);
+    ptx_slot d = acu_ptx_target(l, &i->operands[0], PTX_B32);
+    ptx_slot p = i->paired ? acu_ptx_target(l, &i->operands[1], PTX_PRED) : 0;
+    ptx_op *op = emit_sync(l, do_match, members);
+    op->b = value;
+    op->d = d;
+    op->e = p;
+    op->count = i->paired;
+    op->size = (uint8_t)acu_ptx_type_size(type);
+    op->flags = mode == 1;
+}
+
+/* ---- reductions ---- */
+
+enum { ADD, MIN, MAX, AND, OR, XOR };
+
+static uint32_t reduce(int kind, bool is_signed, uint32_t a, uint32_t b) {
+    switch (kind) {
+    case ADD:
+        return a + b;
+    case MIN:
+        return is_signed ? (int32_t)a < (int32_t)b ? a : b : a < b ? a : b;
+    case MAX:
+        return is_signed ? (int32_t)a > (int32_t)b ? a : b : a > b ? a : b;
+    case AND:
+        return a & b;
+    case OR:
+        return a | b;
+    default:
+        return a ^ b;
+    }
+}
+
+static void do_redux(ptx_warp *w, const ptx_op *op) {
+    uint32_t value[PTX_LANES], *d = ptx_at(w, op->d);
+    memcpy(value, ptx_at(w, op->b), sizeof value);
+    for (unsigned i = 0; i < PTX_LANES; i++) {
+        uint32_t left = members_of(w, op, i);
+        if (!(w->mask >> i & 1) || !left)
+            continue;
+        uint32_t result = value[__builtin_ctz(left)];
+        for (left &= left - 1; left; left &= left - 1)
+            result = reduce((int)op->value, op->flags, result, value[__builtin_ctz(left)]);
+        d[i] = result;
+    }
+}
+
+void acu_ptx_lower_redux(ptx_lowering *l, const ptx_instruction *i) {
+    ptx_words words;
+    acu_ptx_words(l, i, &words);
+    acu_ptx_take(&words, "sync");
+    int kind = acu_ptx_take_one(&words, "add min max and or xor");
+    ptx_type type = acu_ptx_take_type(&words);
+    acu_ptx_words_end(l, &words);
+    if (type == PTX_F32)
+        acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
+    if (kind < 0 || i->operand_count != 3)
+        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+    ptx_slot value = acu_ptx_source(l, &i->operands[1], type), members = acu_ptx_source(l, &i->operands[2], PTX_B32);
+    ptx_slot d = acu_ptx_target(l, &i->operands[0], type);
+    ptx_op *op = emit_sync(l, do_redux, members);
+    op->b = value;
+    op->d = d;
+    op->value = kind;
+    op->flags = type == PTX_S32;
+}
