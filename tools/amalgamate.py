@@ -334,7 +334,7 @@ def make() -> dict[str, str]:
     header += public.expand(ROOT / "include" / "x.h", "".join(f"#include <{name}>\n" for name in OF_CUDA))
     header += "#endif\n#endif\n"
 
-    asks = f"#define _GNU_SOURCE\n#define {NAMES}\n"
+    asks = f"#define _GNU_SOURCE\n#define {NAMES}\n#define ACU_AMALGAMATED\n"
     emits = "#define ACU_INLINE\n#define ACU_INLINE_PTDS\n"
     all_sources = [f for f in sources("src", "generated/src") if not {"sim", "plugin"} & set(f.relative_to(ROOT).parts)]
     per_thread = [file for file in all_sources if f"#define {PTDS}" in text_of(file)]

@@ -34,7 +34,7 @@ program() (
     shift
     mkdir -p "$(dirname "$build/$name")"
     "$cc" -s -Wl,--gc-sections -o "$build/$name" "$@" "$build"/objects/library/*.o "$build"/objects/generated/*.o \
-        -ldl -lpthread
+        -ldl -lpthread -lm
 )
 
 build_safe() {

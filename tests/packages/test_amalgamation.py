@@ -48,6 +48,7 @@ def test_one_compile_line(folder: Path) -> None:
             *objects,
             "-ldl",
             "-lpthread",
+            "-lm",
             "-o",
             program,
         ]

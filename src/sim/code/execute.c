@@ -2,6 +2,7 @@
 #include "sim/code/execute.h"
 
 #include "sim/code/function.h"
+#include "sim/code/print.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
 #include "sim/memory/guard.h"
@@ -120,6 +121,11 @@ static uint64_t find_variable(void *data, const ptx_variable *variable) {
     return address_of_variable(m->module, variable->name);
 }
 
+static void print(void *data, const char *text, size_t size) {
+    (void)data;
+    acu_sim_print_keep(text, size);
+}
+
 /* Says which thread of the kernel failed, where and why. */
 static void report(const acu_sim_kernel_launch *prepared, const ptx_fault *fault) {
     const ptx_instruction *i = fault->instruction;
@@ -137,7 +143,7 @@ static void report(const acu_sim_kernel_launch *prepared, const ptx_fault *fault
 cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared) {
     const acu_sim_function *function = prepared->function;
     machine m = {function->module, function->module->device};
-    ptx_machine needs = {.find = find_range, .variable = find_variable, .data = &m};
+    ptx_machine needs = {.find = find_range, .variable = find_variable, .print = print, .data = &m};
     ptx_fault fault;
     ptx_launch launch = {.code = function->entry->code, .machine = &needs, .dynamic_shared = prepared->shared,
                          .params = prepared->arguments, .multiprocessors = prepared->multiprocessors,

@@ -1,6 +1,7 @@
 /* The table of all nouns. */
 #include "sim/code/module.h"
 #include "sim/code/nvrtc.h"
+#include "sim/code/print.h"
 #include "sim/device/context.h"
 #include "sim/device/device_resource.h"
 #include "sim/device/log.h"
@@ -52,6 +53,7 @@ const acu_sim_noun *const acu_sim_nouns[] = {
     &acu_sim_log_noun,
     &acu_sim_coredump_noun,
     &acu_sim_process_noun,
+    &acu_sim_print_noun,
     &acu_sim_program_noun,
     &acu_sim_descriptor_noun,
     &acu_sim_user_object_noun,

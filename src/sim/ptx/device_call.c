@@ -1,12 +1,245 @@
-/* Functions that CUDA's device runtime has: printf, malloc and so on. */
+/* Functions of CUDA's device runtime, which PTX declares and nothing defines. */
+#include "sim/ptx/grid.h"
 #include "sim/ptx/lower_inside.h"
+#include "sim/ptx/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_ARGUMENTS = 5 };
+
+/* Where a call's arguments and result are; `more` of its operation. */
+typedef struct device_call {
+    ptx_copy_place arguments[MOST_ARGUMENTS], result;
+    uint32_t sizes[MOST_ARGUMENTS], result_size;
+} device_call;
+
+static char *place(const ptx_warp *w, ptx_copy_place p, unsigned lane, uint32_t size) {
+    if (p.in_slot)
+        return (char *)ptx_at(w, p.at) + lane * size;
+    return w->local + lane * w->local_stride + w->frame->local + p.at;
+}
+
+static uint64_t argument(const ptx_warp *w, const device_call *call, unsigned n, unsigned lane) {
+    uint64_t value = 0;
+    memcpy(&value, place(w, call->arguments[n], lane, call->sizes[n]), call->sizes[n] < 8 ? call->sizes[n] : 8);
+    return value;
+}
+
+/* Copies a text of the device's; "" for NULL. What does not fit is left out. */
+static void read_text(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t address, char *text, size_t room) {
+    size_t used = 0;
+    while (address && used + 1 < room) {
+        char c = *acu_ptx_memory_at(w, op, lane, PTX_GENERIC, address + used, 1, 1, false);
+        if (!c)
+            break;
+        text[used++] = c;
+    }
+    text[used] = '\0';
+}
+
+/* ---- printf ---- */
+
+/* A line that grows; what does not fit is left out, as where a GPU's buffer is full. */
+typedef struct line {
+    char text[8192];
+    size_t used;
+} line;
+
+static void add(line *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(line *out, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    int length = vsnprintf(out->text + out->used, sizeof out->text - out->used, format, list);
+    va_end(list);
+    size_t left = sizeof out->text - 1 - out->used;
+    out->used += length < 0 ? 0 : (size_t)length < left ? (size_t)length : left;
+}
+
+/* Reads the next argument, which lies aligned to its size. */
+static uint64_t next_argument(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t *at, unsigned size) {
+    uint64_t value = 0;
+    *at = (*at + size - 1) / size * size;
+    memcpy(&value, acu_ptx_memory_at(w, op, lane, PTX_GENERIC, *at, size, 1, false), size);
+    *at += size;
+    return value;
+}
+
+/* Copies one conversion, from % to its letter, without the lengths, of which `wide` says whether there was an l. An asterisk
+ * is replaced by its argument. Returns what is behind it. */
+static const char *read_conversion(ptx_warp *w, const ptx_op *op, unsigned lane, const char *at, uint64_t *arguments,
+                                   char *conversion, size_t room, bool *wide) {
+    size_t used = 0;
+    *wide = false;
+    for (conversion[used++] = *at++; *at; at++) {
+        if (*at == '*') {
+            int width = (int)next_argument(w, op, lane, arguments, 4);
+            used += (size_t)snprintf(conversion + used, room - used, "%d", width);
+        } else if (*at == 'l' || *at == 'j' || *at == 'z' || *at == 't') {
+            *wide = true;
+        } else if (*at != 'h' && *at != 'L') {
+            conversion[used++] = *at;
+            if (!strchr("0123456789.+-# ", *at)) {
+                at++;
+                break;
+            }
+        }
+        if (used + 16 > room)
+            break;
+    }
+    conversion[used] = '\0';
+    return at;
+}
+
+/* The format is the kernel's, so the compiler cannot check it; each conversion gets an argument of its kind. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+static void add_conversion(ptx_warp *w, const ptx_op *op, unsigned lane, line *out, char *conversion, bool wide,
+                           uint64_t *arguments) {
+    size_t length = strlen(conversion);
+    char letter = conversion[length - 1], text[4096];
+    double real;
+    uint64_t bits;
+    switch (letter) {
+    case 'd':
+    case 'i':
+        bits = next_argument(w, op, lane, arguments, wide ? 8 : 4);
+        memcpy(conversion + length - 1, "lld", 4);
+        add(out, conversion, wide ? (long long)bits : (long long)(int)bits);
+        break;
+    case 'u':
+    case 'x':
+    case 'X':
+    case 'o':
+        bits = next_argument(w, op, lane, arguments, wide ? 8 : 4);
+        conversion[length - 1] = 'l';
+        conversion[length] = 'l';
+        conversion[length + 1] = letter;
+        conversion[length + 2] = '\0';
+        add(out, conversion, (unsigned long long)bits);
+        break;
+    case 'c':
+        add(out, conversion, (int)next_argument(w, op, lane, arguments, 4));
+        break;
+    case 'p':
+        add(out, conversion, (void *)(uintptr_t)next_argument(w, op, lane, arguments, 8));
+        break;
+    case 's':
+        read_text(w, op, lane, next_argument(w, op, lane, arguments, 8), text, sizeof text);
+        add(out, conversion, text);
+        break;
+    case 'e':
+    case 'E':
+    case 'f':
+    case 'F':
+    case 'g':
+    case 'G':
+    case 'a':
+    case 'A':
+        bits = next_argument(w, op, lane, arguments, 8);
+        memcpy(&real, &bits, sizeof real);
+        add(out, conversion, real);
+        break;
+    case '%':
+        add(out, "%%");
+        break;
+    default:
+        add(out, "%s", conversion);
+        break;
+    }
+}
+#pragma GCC diagnostic pop
+
+static void print_lane(ptx_warp *w, const ptx_op *op, unsigned lane, const char *format, uint64_t arguments) {
+    const ptx_machine *machine = w->worker->launch->machine;
+    line out = {.used = 0};
+    while (*format) {
+        char conversion[128];
+        bool wide;
+        if (*format != '%') {
+            size_t plain = strcspn(format, "%");
+            add(&out, "%.*s", (int)plain, format);
+            format += plain;
+            continue;
+        }
+        format = read_conversion(w, op, lane, format, &arguments, conversion, sizeof conversion, &wide);
+        add_conversion(w, op, lane, &out, conversion, wide, &arguments);
+    }
+    if (machine->print)
+        machine->print(machine->data, out.text, out.used);
+}
+
+/* int vprintf(const char *format, void *arguments) */
+static void do_vprintf(ptx_warp *w, const ptx_op *op) {
+    const device_call *call = op->more;
+    for (uint32_t left = w->mask; left; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        char format[4096];
+        read_text(w, op, lane, argument(w, call, 0, lane), format, sizeof format);
+        print_lane(w, op, lane, format, argument(w, call, 1, lane));
+        int result = 0;
+        for (const char *at = format; (at = strchr(at, '%')) != NULL; at++)
+            result++;
+        if (call->result_size == 4)
+            memcpy(place(w, call->result, lane, 4), &result, 4);
+    }
+}
+
+/* ---- assert ---- */
+
+/* void __assertfail(const char *message, const char *file, unsigned line, const char *function, size_t size) */
+static void do_assertfail(ptx_warp *w, const ptx_op *op) {
+    const device_call *call = op->more;
+    unsigned lane = (unsigned)__builtin_ctz(w->mask);
+    char message[256], file[256], function[256];
+    read_text(w, op, lane, argument(w, call, 0, lane), message, sizeof message);
+    read_text(w, op, lane, argument(w, call, 1, lane), file, sizeof file);
+    read_text(w, op, lane, argument(w, call, 3, lane), function, sizeof function);
+    const unsigned *block = w->block->launch->block;
+    for (uint32_t left = w->mask; left; left &= left - 1) {
+        unsigned thread = w->number * PTX_LANES + (unsigned)__builtin_ctz(left);
+        fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file,
+                (unsigned)argument(w, call, 2, lane), function, w->block->index[0], w->block->index[1],
+                w->block->index[2], thread % block[0], thread / block[0] % block[1], thread / block[0] / block[1], message);
+    }
+    acu_ptx_fail(w, lane, op, 710, 0, "assertion `%.150s` failed", message);
+}
+
+/* ---- calls ---- */
+
+static const struct {
+    const char *name;
+    ptx_handler *handler;
+} functions[] = {{"vprintf", do_vprintf}, {"__assertfail", do_assertfail}};
+
+static ptx_copy_place place_of(ptx_lowering *l, const ptx_operand *o, const ptx_variable *formal) {
+    if (o->kind == PTX_VARIABLE && o->variable->space == PTX_PARAM)
+        return (ptx_copy_place){false, acu_ptx_frame_at(l, o->variable)};
+    return (ptx_copy_place){true, acu_ptx_source(l, o, formal->type)};
+}
 
 bool acu_ptx_lower_device_call(ptx_lowering *l, const ptx_instruction *i, const ptx_function *function,
                                const ptx_operand *results, const ptx_operand *params) {
-    (void)l;
+    size_t n = 0;
     (void)i;
-    (void)function;
-    (void)results;
-    (void)params;
-    return false;
+    while (n < sizeof functions / sizeof *functions && strcmp(functions[n].name, function->name) != 0)
+        n++;
+    if (n == sizeof functions / sizeof *functions)
+        return false;
+    device_call *call = acu_ptx_lower_alloc(l, sizeof *call);
+    const ptx_variable *formal = function->params;
+    for (unsigned k = 0; k < params->element_count && k < MOST_ARGUMENTS && formal; k++, formal = formal->next) {
+        call->arguments[k] = place_of(l, &params->elements[k], formal);
+        call->sizes[k] = (uint32_t)formal->size;
+    }
+    if (results->element_count && function->results) {
+        call->result = place_of(l, &results->elements[0], function->results);
+        call->result_size = (uint32_t)function->results->size;
+    }
+    ptx_op *op = acu_ptx_emit(l, functions[n].handler);
+    op->more = call;
+    op->site = acu_ptx_site(l);
+    return true;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 extern ptx_handler *const acu_ptx_lane_handlers_v1[];
-#if defined(__x86_64__)
+#if defined(PTX_HAS_LEVELS)
 extern ptx_handler *const acu_ptx_lane_handlers_v3[];
 extern ptx_handler *const acu_ptx_lane_handlers_v4[];
 #endif
@@ -18,7 +18,7 @@ const ptx_form *acu_ptx_form_find(const char *opcode) {
 }
 
 int acu_ptx_processor_level(void) {
-#if defined(__x86_64__)
+#if defined(PTX_HAS_LEVELS)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512dq"))
@@ -30,7 +30,7 @@ int acu_ptx_processor_level(void) {
 }
 
 ptx_handler *const *acu_ptx_lane_handlers(void) {
-#if defined(__x86_64__)
+#if defined(PTX_HAS_LEVELS)
     switch (acu_ptx_processor_level()) {
     case 4:
         return acu_ptx_lane_handlers_v4;

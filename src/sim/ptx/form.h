@@ -4,6 +4,11 @@
 
 #include "sim/ptx/code.h"
 
+/* Whether the loops are there for several levels of the processor. One source file of all cannot have that. */
+#if defined(__x86_64__) && !defined(ACU_AMALGAMATED)
+#define PTX_HAS_LEVELS
+#endif
+
 /* One spelling: add.sat.s32. The results come first among the types. */
 typedef struct ptx_form {
     const char *opcode;

@@ -23,6 +23,8 @@ typedef struct ptx_machine {
     bool (*find)(void *data, uint64_t address, ptx_range *range);
     /* Returns the address of a variable of the module in global or constant memory. */
     uint64_t (*variable)(void *data, const ptx_variable *variable);
+    /* Takes what a thread prints. */
+    void (*print)(void *data, const char *text, size_t size);
     void *data;
 } ptx_machine;
 

@@ -1,5 +1,7 @@
 /* The loops over lanes, for processors of x86-64-v4. */
-#if defined(__x86_64__)
+#include "sim/ptx/form.h"
+
+#if defined(PTX_HAS_LEVELS)
 #include <stddef.h>
 #include <immintrin.h>
 #include <math.h>

@@ -7,12 +7,12 @@
 #include <string.h>
 
 extern const ptx_memory_handlers acu_ptx_memory_handlers_v1;
-#if defined(__x86_64__)
+#if defined(PTX_HAS_LEVELS)
 extern const ptx_memory_handlers acu_ptx_memory_handlers_v3, acu_ptx_memory_handlers_v4;
 #endif
 
 const ptx_memory_handlers *acu_ptx_memory_handlers(void) {
-#if defined(__x86_64__)
+#if defined(PTX_HAS_LEVELS)
     switch (acu_ptx_processor_level()) {
     case 4:
         return &acu_ptx_memory_handlers_v4;
