@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from . import yamlfile
 from .errors import GeneratorError
-from .yamlfile import where
+from .yamlfile import Mapping, where
 
 # The C type of a lane, by the PTX type. Floats of 16 bits are kept as their bits.
 LANES = {
     **{f"{kind}{bits}": f"lane_{'s' if kind == 's' else 'u'}{bits}" for kind in "bus" for bits in (16, 32, 64)},
-    **{"u8": "lane_u16", "s8": "lane_s16"},
+    "u8": "lane_u16",
+    "s8": "lane_s16",
     **dict.fromkeys(("f16", "bf16"), "lane_u16"),
     **dict.fromkeys(("f16x2", "bf16x2", "tf32", "u8x4", "s8x4", "u16x2", "s16x2"), "lane_u32"),
-    **{"f32": "lane_f32", "f64": "lane_f64", "f32x2": "lane_u64", "pred": "pred"},
+    "f32": "lane_f32",
+    "f64": "lane_f64",
+    "f32x2": "lane_u64",
+    "pred": "pred",
 }
 WIDE = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 SOURCES = "abcf"  # the names of sources in the order in which they are written; `e` is a second result
@@ -145,17 +148,21 @@ def load(folder: Path) -> Forms:
     return Forms([variants[name] for name in sorted(variants)])
 
 
-def _choices(entry: Mapping[str, Any], name: str) -> list[tuple[str, str]]:
+def _choices(entry: Mapping, name: str) -> list[tuple[str, str]]:
     """What a group of the form may be: its spelling, and the C that stands for it."""
     optional, name = name.endswith("?"), name.removesuffix("?")
     known = entry.get("with", {}).get(name, [name] if optional else None)
     if known is None:
         raise GeneratorError(f"the form {entry['form']} has no `{name}` in `with`", where(entry, "form"))
-    pairs = [(name, str(text)) for name, text in known.items()] if hasattr(known, "items") else [(one, one) for one in known]
+    pairs = (
+        [(name, str(text)) for name, text in known.items()]
+        if hasattr(known, "items")
+        else [(one, one) for one in known]
+    )
     return [("", ""), *pairs] if optional and "" not in dict(pairs) else pairs
 
 
-def _expand(entry: Mapping[str, Any]) -> Iterator[Variant]:
+def _expand(entry: Mapping) -> Iterator[Variant]:
     words = entry["form"].split(".")
     groups = [word[1:-1] for word in words if word.startswith("{")]
     for picked in itertools.product(*(_choices(entry, group) for group in groups)):
@@ -165,7 +172,7 @@ def _expand(entry: Mapping[str, Any]) -> Iterator[Variant]:
         yield _variant(entry, ".".join(word for word in spelled if word), names, texts)
 
 
-def _variant(entry: Mapping[str, Any], opcode: str, names: dict[str, str], texts: dict[str, str]) -> Variant:
+def _variant(entry: Mapping, opcode: str, names: dict[str, str], texts: dict[str, str]) -> Variant:
     def substitute(text: str) -> str:
         text = re.sub(r"\{(\w+)\.name\}", lambda match: names[match[1]], text)
         return re.sub(r"\{(\w+)\}", lambda match: texts[match[1]], text)

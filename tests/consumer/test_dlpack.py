@@ -23,7 +23,14 @@ FRAMEWORKS = NUMPY.parent / "frameworks"
 
 def link(prefix: Path, source: Path, made: Path) -> Path:
     """The library and the simulator, with the functions that a script calls."""
-    libraries = [f"-L{next(prefix.rglob('libanycuda.a')).parent}", "-lanycuda_sim", "-lanycuda", "-ldl", "-lpthread", "-lm"]
+    libraries = [
+        f"-L{next(prefix.rglob('libanycuda.a')).parent}",
+        "-lanycuda_sim",
+        "-lanycuda",
+        "-ldl",
+        "-lpthread",
+        "-lm",
+    ]
     command = [CC, *without_cuda(CC), "-std=c11", "-Wall", "-Wextra", "-shared", "-fPIC", f"-I{prefix / 'include'}"]
     subprocess.run([*command, source, "-o", made, "-Wl,-u,acu_sim_abi", *libraries], check=True)
     return made

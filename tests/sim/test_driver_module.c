@@ -203,8 +203,6 @@ TEST(launches_that_are_refused) {
     SAYS(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
          cuLaunchCooperativeKernel(nothing, 100000, 1, 1, 1024, 1, 1, 0, NULL, NULL));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuLaunchKernelEx(NULL, nothing, NULL, NULL));
-    SAYS(CUDA_ERROR_NOT_SUPPORTED,
-         cuLaunchKernel(function_of(module, "mixed"), 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
     OK(cuModuleUnload(module));
 }
 

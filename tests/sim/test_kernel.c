@@ -124,24 +124,37 @@ TEST(launches_are_asynchronous_and_in_order) {
 }
 
 TEST(a_kernel_without_a_function) {
+    /* Its PTX is executed. */
     OK(acu_sim_register("nothing", NULL));
-    FAILS(cudaErrorNotSupported, launch(nothing, dim(1, 1, 1), dim(1, 1, 1), 0));
-    assert_non_null(strstr(acu_last_error_message(),
-                           "the simulator has no C function for the kernel \"nothing\""));
+    OK(launch(nothing, dim(1, 1, 1), dim(1, 1, 1), 0));
+    OK(cudaDeviceSynchronize());
+    cudaLibrary_t newer;
+    OK(cudaLibraryLoadData(
+        &newer,
+        ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry tensor() {\n"
+        "wgmma.fence.sync.aligned;\nret;\n}\n",
+        NULL, NULL, 0, NULL, NULL, 0));
+    cudaKernel_t tensor = kernel_of(newer, "tensor");
+    FAILS(cudaErrorNotSupported, launch(tensor, dim(1, 1, 1), dim(1, 1, 1), 0));
+    assert_non_null(
+        strstr(acu_last_error_message(), "the simulator cannot execute the kernel \"tensor\""));
     /* A call that nobody explains leaves no reason for the next failure. */
     CUresult (*raw)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                     unsigned, CUstream, void **, void **) = NULL;
     void *found = NULL;
     CUfunction function = NULL;
-    OK((cudaError_t)cuKernelGetFunction(&function, (CUkernel)nothing));
+    OK((cudaError_t)cuKernelGetFunction(&function, (CUkernel)tensor));
     OK(cudaGetDriverEntryPoint("cuLaunchKernel", &found, cudaEnableDefault, NULL));
     memcpy(&raw, &found, sizeof raw);
     assert_int_equal(raw(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL),
                      CUDA_ERROR_NOT_SUPPORTED);
     FAILS(cudaErrorInvalidValue, cudaMalloc(NULL, 1));
-    assert_null(strstr(acu_last_error_message(), "no C function"));
+    assert_null(strstr(acu_last_error_message(), "cannot execute"));
+    OK(acu_sim_register("tensor", do_nothing));
+    OK(launch(tensor, dim(1, 1, 1), dim(1, 1, 1), 0));
+    OK(acu_sim_register("tensor", NULL));
     OK(acu_sim_register("nothing", do_nothing));
-    OK(launch(nothing, dim(1, 1, 1), dim(1, 1, 1), 0));
+    OK(cudaLibraryUnload(newer));
     SAYS(cudaErrorInvalidValue, acu_sim_register("", do_nothing));
     SAYS(cudaErrorInvalidValue, acu_sim_register(NULL, do_nothing));
 }

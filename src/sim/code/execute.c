@@ -16,7 +16,8 @@
 
 /* ---- code ---- */
 
-/* Reads the image's PTX if that was not tried yet. NULL: it has none, or it cannot be read; then `why` says so. */
+/* Reads the image's PTX if that was not tried yet. NULL: it has none, or it cannot be read; then
+ * `why` says so. */
 static const ptx_module *read_module(acu_sim_code_image *image) {
     ptx_error error = {.text = ""};
     if (image->ptx || !image->text || image->why)
@@ -40,9 +41,11 @@ bool acu_sim_execute_prepare(const acu_sim_function *function) {
     const ptx_module *module = read_module(image);
     const ptx_function *kernel = module ? acu_ptx_module_function(module, entry->name) : NULL;
     if (!kernel || !kernel->has_body) {
-        entry->why = strdup(image->why ? image->why
-                                       : "it has machine code only, which is not simulated: compile it to PTX too, with "
-                                         "nvcc -arch=compute_80 -code=compute_80");
+        entry->why = strdup(
+            image->why
+                ? image->why
+                : "it has machine code only, which is not simulated: compile it to PTX too, with "
+                  "nvcc -arch=compute_80 -code=compute_80");
         return false;
     }
     if (acu_ptx_code_make(module, kernel, &entry->code, &error))
@@ -103,11 +106,13 @@ typedef struct machine {
 static bool find_range(void *data, uint64_t address, ptx_range *found) {
     const machine *m = data;
     pthread_mutex_lock(&acu_sim_lock);
-    const acu_sim_range *range = acu_sim_kernel_launch_find(m->device, (const void *)(uintptr_t)address, 1);
+    const acu_sim_range *range =
+        acu_sim_kernel_launch_find(m->device, (const void *)(uintptr_t)address, 1);
     if (range && !range->multicast) {
         *found = (ptx_range){.base = range->base, .last = range->base + range->size - 1};
         found->bytes = acu_sim_range_bytes(range, (const void *)range->base);
-        found->writable = acu_sim_range_allows_writing(range, m->device) && !acu_sim_range_is_read_only(range);
+        found->writable =
+            acu_sim_range_allows_writing(range, m->device) && !acu_sim_range_is_read_only(range);
     } else {
         acu_sim_guard_explain((const void *)(uintptr_t)address);
         range = NULL;
@@ -129,10 +134,11 @@ static void print(void *data, const char *text, size_t size) {
 /* Says which thread of the kernel failed, where and why. */
 static void report(const acu_sim_kernel_launch *prepared, const ptx_fault *fault) {
     const ptx_instruction *i = fault->instruction;
-    fprintf(stderr,
-            "anycuda: simulator: kernel \"%s\": block (%u, %u, %u), thread (%u, %u, %u): error %d: %s", prepared->function->entry->name,
-            fault->block[0], fault->block[1], fault->block[2], fault->thread[0], fault->thread[1], fault->thread[2],
-            fault->code, fault->what);
+    fprintf(
+        stderr,
+        "anycuda: simulator: kernel \"%s\": block (%u, %u, %u), thread (%u, %u, %u): error %d: %s",
+        prepared->function->entry->name, fault->block[0], fault->block[1], fault->block[2],
+        fault->thread[0], fault->thread[1], fault->thread[2], fault->code, fault->what);
     if (fault->address)
         fprintf(stderr, ", at address 0x%llx", (unsigned long long)fault->address);
     if (i)
@@ -145,9 +151,13 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared) {
     machine m = {function->module, function->module->device};
     ptx_machine needs = {.find = find_range, .variable = find_variable, .print = print, .data = &m};
     ptx_fault fault;
-    ptx_launch launch = {.code = function->entry->code, .machine = &needs, .dynamic_shared = prepared->shared,
-                         .params = prepared->arguments, .multiprocessors = prepared->multiprocessors,
-                         .stack = 64 * 1024, .workers = acu_sim_configuration()->seeded ? 1 : 0};
+    ptx_launch launch = {.code = function->entry->code,
+                         .machine = &needs,
+                         .dynamic_shared = prepared->shared,
+                         .params = prepared->arguments,
+                         .multiprocessors = prepared->multiprocessors,
+                         .stack = 64 * 1024,
+                         .workers = acu_sim_configuration()->seeded ? 1 : 0};
     memcpy(launch.grid, prepared->grid, sizeof launch.grid);
     memcpy(launch.block, prepared->block, sizeof launch.block);
     for (unsigned n = 0; n < 3; n++)

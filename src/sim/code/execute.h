@@ -7,14 +7,15 @@
 
 /* All functions but acu_sim_execute_run() are called under the lock. */
 
-/* Makes the kernel's code if that was not tried yet. Returns whether it can be executed; if not, acu_sim_execute_why() says
- * why. */
+/* Makes the kernel's code if that was not tried yet. Returns whether it can be executed; if not,
+ * acu_sim_execute_why() says why. */
 bool acu_sim_execute_prepare(const acu_sim_function *function);
 
 /* Returns why the kernel cannot be executed. */
 const char *acu_sim_execute_why(const acu_sim_function *function);
 
-/* Executes a launch whose kernel was prepared. The lock is not held. The error returned is the context's: it is sticky. */
+/* Executes a launch whose kernel was prepared. The lock is not held. The error returned is the
+ * context's: it is sticky. */
 cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared);
 
 /* Writes the addresses that are in the initial values of a new module's variables. */

@@ -81,13 +81,14 @@ static acu_sim_kernel registered_function(acu_sim_entry *entry) {
     return entry->function;
 }
 
-/* The safe layer's own kernels, whose names begin so, need not be there: where they cannot be launched, it does without
- * them. */
+/* The safe layer's own kernels, whose names begin so, need not be there: where they cannot be
+ * launched, it does without them. */
 static bool is_of_safe_layer(const char *name) {
     return strncmp(name, "acu_", 4) == 0;
 }
 
-/* Returns whether the kernel has a C function, or PTX that can be executed. Reports each kernel once that has neither. */
+/* Returns whether the kernel has a C function, or PTX that can be executed. Reports each kernel
+ * once that has neither. */
 static bool can_run(const acu_sim_function *function) {
     acu_sim_entry *entry = function->entry;
     if (registered_function(entry))
@@ -97,10 +98,11 @@ static bool can_run(const acu_sim_function *function) {
     if (acu_sim_execute_prepare(function))
         return true;
     if (!entry->reported)
-        fprintf(stderr,
-                "anycuda: simulator: kernel \"%s\" cannot be launched: %s; a C function can stand for "
-                "it: acu_sim_register(\"%s\", function)\n",
-                entry->name, acu_sim_execute_why(function), entry->name);
+        fprintf(
+            stderr,
+            "anycuda: simulator: kernel \"%s\" cannot be launched: %s; a C function can stand for "
+            "it: acu_sim_register(\"%s\", function)\n",
+            entry->name, acu_sim_execute_why(function), entry->name);
     entry->reported = true;
     return false;
 }
@@ -316,9 +318,10 @@ static cudaError_t validate(acu_sim_kernel_launch *prepared, const acu_sim_devic
     SIM_TRY(validate_shared(prepared));
     if (can_run(prepared->function))
         return cudaSuccess;
-    acu_record_reason("the simulator cannot execute the kernel \"%s\": %s; a C function can stand for it: "
-                      "acu_sim_register()",
-                      prepared->function->entry->name, acu_sim_execute_why(prepared->function));
+    acu_record_reason(
+        "the simulator cannot execute the kernel \"%s\": %s; a C function can stand for it: "
+        "acu_sim_register()",
+        prepared->function->entry->name, acu_sim_execute_why(prepared->function));
     return cudaErrorNotSupported;
 }
 

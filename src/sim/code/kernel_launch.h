@@ -64,7 +64,8 @@ cudaError_t acu_sim_kernel_launch_submit(cudaStream_t handle, const void *functi
                                          const cudaLaunchConfig_t *config, void *const *args,
                                          void *const *extra);
 
-/* Returns the allocation that all of the bytes are in; NULL if there is none, or kernels of the device cannot access it. */
+/* Returns the allocation that all of the bytes are in; NULL if there is none, or kernels of the
+ * device cannot access it. */
 const acu_sim_range *acu_sim_kernel_launch_find(const acu_sim_device *device, const void *address,
                                                 size_t bytes);
 

@@ -30,7 +30,8 @@ void acu_ptx_arena_free(ptx_arena *arena) {
     free(arena);
 }
 
-/* Adds a chunk with room for so many bytes. Larger pieces get a chunk of their own, behind the newest one. */
+/* Adds a chunk with room for so many bytes. Larger pieces get a chunk of their own, behind the
+ * newest one. */
 static chunk *add_chunk(ptx_arena *arena, size_t size) {
     size_t room = size > CHUNK ? size : CHUNK;
     chunk *c = room > SIZE_MAX / 2 ? NULL : calloc(1, sizeof *c + room);

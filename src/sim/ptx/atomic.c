@@ -49,13 +49,15 @@ static uint64_t combine_float(change kind, ptx_type type, uint64_t a, uint64_t b
 }
 
 static bool is_below(ptx_type type, uint64_t a, uint64_t b) {
-    return type == PTX_S32 ? (int32_t)a < (int32_t)b : type == PTX_S64 ? (int64_t)a < (int64_t)b : a < b;
+    return type == PTX_S32   ? (int32_t)a < (int32_t)b
+           : type == PTX_S64 ? (int64_t)a < (int64_t)b
+                             : a < b;
 }
 
 /* Returns what the memory has afterwards. */
 static uint64_t combine(const atomic *a, uint64_t old, uint64_t b, uint64_t c) {
-    bool is_float = a->type == PTX_F32 || a->type == PTX_F64 || a->type == PTX_F16 || a->type == PTX_BF16 ||
-                    a->type == PTX_F16X2 || a->type == PTX_BF16X2;
+    bool is_float = a->type == PTX_F32 || a->type == PTX_F64 || a->type == PTX_F16 ||
+                    a->type == PTX_BF16 || a->type == PTX_F16X2 || a->type == PTX_BF16X2;
     switch (a->change) {
     case ADD:
         return is_float ? combine_float(ADD, a->type, old, b) : old + b;
@@ -81,13 +83,15 @@ static uint64_t combine(const atomic *a, uint64_t old, uint64_t b, uint64_t c) {
 }
 
 /* Changes an element of memory, also if another thread of the host does so at the same time. */
-#define CHANGE(bits)                                                                                                   \
-    static uint64_t change_##bits(const atomic *a, char *at, uint64_t b, uint64_t c) {                                 \
-        uint##bits##_t *p = (uint##bits##_t *)(void *)at, old = __atomic_load_n(p, __ATOMIC_RELAXED), wanted;          \
-        do                                                                                                             \
-            wanted = (uint##bits##_t)combine(a, old, b, c);                                                            \
-        while (!__atomic_compare_exchange_n(p, &old, wanted, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));               \
-        return old;                                                                                                    \
+#define CHANGE(bits)                                                                               \
+    static uint64_t change_##bits(const atomic *a, char *at, uint64_t b, uint64_t c) {             \
+        uint##bits##_t *p = (uint##bits##_t *)(void *)at,                                          \
+                       old = __atomic_load_n(p, __ATOMIC_RELAXED), wanted;                         \
+        do                                                                                         \
+            wanted = (uint##bits##_t)combine(a, old, b, c);                                        \
+        while (!__atomic_compare_exchange_n(p, &old, wanted, true, __ATOMIC_SEQ_CST,               \
+                                            __ATOMIC_RELAXED));                                    \
+        return old;                                                                                \
     }
 CHANGE(16)
 CHANGE(32)
@@ -105,12 +109,17 @@ static void do_atomic(ptx_warp *w, const ptx_op *op) {
     const void *address = ptx_at(w, op->a);
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left), bytes = a->size * a->count;
-        uint64_t where = op->flags ? ((const uint32_t *)address)[lane] : ((const uint64_t *)address)[lane];
-        char *at = acu_ptx_memory_at(w, op, lane, a->space, where + (uint64_t)op->value, bytes, bytes, true);
+        uint64_t where =
+            op->flags ? ((const uint32_t *)address)[lane] : ((const uint64_t *)address)[lane];
+        char *at = acu_ptx_memory_at(w, op, lane, a->space, where + (uint64_t)op->value, bytes,
+                                     bytes, true);
         for (unsigned n = 0; n < a->count; n++) {
-            uint64_t b = get(w, a->b[n], lane, a->size), c = a->change == CAS ? get(w, a->c, lane, a->size) : 0;
+            uint64_t b = get(w, a->b[n], lane, a->size),
+                     c = a->change == CAS ? get(w, a->c, lane, a->size) : 0;
             char *one = at + n * a->size;
-            uint64_t old = a->size == 8 ? change_64(a, one, b, c) : a->size == 4 ? change_32(a, one, b, c) : change_16(a, one, b, c);
+            uint64_t old = a->size == 8   ? change_64(a, one, b, c)
+                           : a->size == 4 ? change_32(a, one, b, c)
+                                          : change_16(a, one, b, c);
             if (a->returns)
                 memcpy((char *)ptx_at(w, a->d[n]) + lane * a->size, &old, a->size);
         }
@@ -148,8 +157,9 @@ void acu_ptx_lower_atom(ptx_lowering *l, const ptx_instruction *i) {
     if (i->operand_count < first + 2 + (a->change == CAS))
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
     const ptx_operand *value = &i->operands[first + 1];
-    if (a->count > 1 && (value->kind != PTX_LIST || value->element_count != a->count ||
-                         (first && (i->operands[0].kind != PTX_LIST || i->operands[0].element_count != a->count))))
+    if (a->count > 1 &&
+        (value->kind != PTX_LIST || value->element_count != a->count ||
+         (first && (i->operands[0].kind != PTX_LIST || i->operands[0].element_count != a->count))))
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
     for (unsigned n = 0; n < a->count; n++)
         a->b[n] = acu_ptx_source(l, element_of(value, n), a->type);

@@ -8,8 +8,8 @@
 typedef enum reduction { NO_REDUCTION, POPC, AND, OR } reduction;
 
 typedef struct barrier_kind {
-    bool waits;          /* bar.arrive does not */
-    bool counts;         /* the number of threads is given */
+    bool waits;  /* bar.arrive does not */
+    bool counts; /* the number of threads is given */
     reduction reduction;
     ptx_slot predicate;
 } barrier_kind;
@@ -62,7 +62,8 @@ static ptx_step arrive(ptx_warp *w, const ptx_op *op) {
     ptx_split *s = ptx_current(w);
     uint32_t number = first_of(w, op->a);
     if (number >= PTX_BARRIERS)
-        acu_ptx_fail(w, (unsigned)__builtin_ctz(w->mask), op, 715, 0, "the barrier %u: there are %d", number, PTX_BARRIERS);
+        acu_ptx_fail(w, (unsigned)__builtin_ctz(w->mask), op, 715, 0,
+                     "the barrier %u: there are %d", number, PTX_BARRIERS);
     ptx_barrier *barrier = &block->barriers[number];
     barrier->all = !kind->counts;
     barrier->expected = kind->counts ? first_of(w, op->b) : 0;
@@ -72,7 +73,8 @@ static ptx_step arrive(ptx_warp *w, const ptx_op *op) {
         uint32_t lanes = *(const uint32_t *)ptx_at(w, kind->predicate);
         barrier->count += (unsigned)__builtin_popcount(lanes & s->mask);
     }
-    /* A barrier counts whole warps: lanes that the warp does not have count with the last of those that it has. */
+    /* A barrier counts whole warps: lanes that the warp does not have count with the last of those
+     * that it has. */
     if ((acu_ptx_warp_waiting(w, number) | s->mask) == ptx_alive(w))
         barrier->absent += (unsigned)__builtin_popcount(~ptx_alive(w));
     if (!kind->waits) {

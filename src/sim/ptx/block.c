@@ -89,7 +89,8 @@ void acu_ptx_block_begin(ptx_block *block, uint64_t number) {
     acu_ptx_fill_block(block, block->bank);
     for (unsigned n = 0; n < block->warp_count; n++) {
         unsigned left = block->threads - n * PTX_LANES;
-        acu_ptx_warp_begin(&block->warps[n], left >= PTX_LANES ? ~UINT32_C(0) : (UINT32_C(1) << left) - 1);
+        acu_ptx_warp_begin(&block->warps[n],
+                           left >= PTX_LANES ? ~UINT32_C(0) : (UINT32_C(1) << left) - 1);
     }
 }
 
@@ -99,9 +100,11 @@ static _Noreturn void fail_waiting(ptx_block *block) {
         ptx_warp *w = &block->warps[n];
         for (unsigned i = 0; i < w->split_count; i++)
             if (w->splits[i].wait == PTX_AT_BARRIER)
-                acu_ptx_fail(w, (unsigned)__builtin_ctz(w->splits[i].mask), &w->code->ops[w->splits[i].pc], 702, 0,
-                             "threads wait for ever at barrier %u, to which others of the block do not come",
-                             w->splits[i].barrier);
+                acu_ptx_fail(
+                    w, (unsigned)__builtin_ctz(w->splits[i].mask), &w->code->ops[w->splits[i].pc],
+                    702, 0,
+                    "threads wait for ever at barrier %u, to which others of the block do not come",
+                    w->splits[i].barrier);
     }
     abort();
 }

@@ -5,8 +5,9 @@
 #include "sim/ptx/module.h"
 
 /*
- * A slot is where a value of a warp lies: a bank, and an offset in it. A value of 32 lanes is an array of 32 elements of
- * 2, 4, 8 or 16 bytes; a predicate is one word of 32 bits, a bit for each lane.
+ * A slot is where a value of a warp lies: a bank, and an offset in it. A value of 32 lanes is an
+ * array of 32 elements of 2, 4, 8 or 16 bytes; a predicate is one word of 32 bits, a bit for each
+ * lane.
  */
 typedef uint32_t ptx_slot;
 enum {
@@ -17,8 +18,8 @@ enum {
     PTX_LANES = 32,
 };
 #define PTX_SLOT(bank, offset) ((ptx_slot)(bank) << 30 | (ptx_slot)(offset))
-#define PTX_SLOT_BANK(slot) ((slot) >> 30)
-#define PTX_SLOT_OFFSET(slot) ((slot)&0x3fffffff)
+#define PTX_SLOT_BANK(slot)    ((slot) >> 30)
+#define PTX_SLOT_OFFSET(slot)  ((slot) & 0x3fffffff)
 
 typedef struct ptx_warp ptx_warp;
 typedef struct ptx_op ptx_op;
@@ -29,8 +30,8 @@ typedef void ptx_handler(ptx_warp *warp, const ptx_op *op);
 
 /* What became of the lanes that executed an operation which decides where they go on. */
 typedef enum ptx_step {
-    PTX_GO,    /* the warp's split goes on at its `pc` */
-    PTX_STOP,  /* the split waits, was split up, merged or ended: another one is to be chosen */
+    PTX_GO,   /* the warp's split goes on at its `pc` */
+    PTX_STOP, /* the split waits, was split up, merged or ended: another one is to be chosen */
 } ptx_step;
 typedef ptx_step ptx_flow(ptx_warp *warp, const ptx_op *op);
 
@@ -45,10 +46,10 @@ struct ptx_op {
     int64_t value;       /* what the handler wants: an offset, a branch's target, a kind */
     const void *more;    /* what the handler wants: in the code's arena */
     const ptx_instruction *instruction; /* for reports; NULL: none */
-    uint8_t size, count; /* bytes of an element, and how many elements */
-    uint8_t flags;       /* the handler's own */
-    bool negated;        /* the guard is */
-    uint32_t site;       /* the number of an operation that accesses memory, for its cache */
+    uint8_t size, count;                /* bytes of an element, and how many elements */
+    uint8_t flags;                      /* the handler's own */
+    bool negated;                       /* the guard is */
+    uint32_t site; /* the number of an operation that accesses memory, for its cache */
 };
 
 /* A constant of the launch that is known only when the kernel is launched. */
@@ -88,7 +89,8 @@ typedef struct ptx_code_slot {
 /* Where a parameter or a result of a call is: a slot, or an offset in the frame. */
 typedef struct ptx_copy_place {
     bool in_slot;
-    uint32_t at; /* of the called function: an offset within its parameter; the rest is in param_at or result_at */
+    uint32_t at; /* of the called function: an offset within its parameter; the rest is in param_at
+                    or result_at */
 } ptx_copy_place;
 
 typedef struct ptx_copy {
@@ -106,14 +108,15 @@ typedef struct ptx_call {
 /* A function as the code has it. */
 typedef struct ptx_code_function {
     const ptx_function *function;
-    uint32_t begin, end;       /* its operations */
+    uint32_t begin, end;               /* its operations */
     uint32_t registers, registers_end; /* its slots in the warp's bank, in bytes */
     ptx_code_slot *slots;
     uint32_t slot_count;
-    uint32_t frame;                 /* bytes of local memory of one call */
-    uint32_t *param_at, *result_at; /* where in the frame, or in which slot, its parameters and results are */
-    uint64_t address;               /* what a pointer to it has; 0: nothing takes its address */
-    bool recursive;                 /* it may be called while it runs: who calls it keeps its registers */
+    uint32_t frame; /* bytes of local memory of one call */
+    uint32_t *param_at,
+        *result_at;   /* where in the frame, or in which slot, its parameters and results are */
+    uint64_t address; /* what a pointer to it has; 0: nothing takes its address */
+    bool recursive;   /* it may be called while it runs: who calls it keeps its registers */
 } ptx_code_function;
 
 /* A shared variable, and its offset in the block's shared memory. */
@@ -135,10 +138,10 @@ struct ptx_code {
     uint32_t special_count;
     ptx_code_function *functions; /* the first one is the kernel */
     uint32_t function_count;
-    uint32_t local_bytes;    /* of a thread, without what recursion adds */
+    uint32_t local_bytes; /* of a thread, without what recursion adds */
     ptx_code_shared *shared;
-    uint32_t shared_bytes;   /* static, of a block */
-    uint32_t shared_align;   /* of what is dynamic */
+    uint32_t shared_bytes; /* static, of a block */
+    uint32_t shared_align; /* of what is dynamic */
     uint32_t param_bytes;
     bool recurses;           /* a function may be called while it runs */
     uint32_t sites;          /* operations that access memory */

@@ -17,7 +17,7 @@ typedef struct job {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below, and all jobs */
 static pthread_cond_t more = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
-static job *jobs;
+static job *first;
 static unsigned threads, idle;
 static bool watches_forks;
 
@@ -25,7 +25,7 @@ static void *help(void *unused) {
     (void)unused;
     pthread_mutex_lock(&lock);
     for (;;) {
-        job *j = jobs;
+        job *j = first;
         while (j && !j->wanted)
             j = j->next;
         if (!j) {
@@ -48,7 +48,7 @@ static void *help(void *unused) {
 /* The child of a fork has none of the threads. */
 static void forget_threads(void) {
     threads = idle = 0;
-    jobs = NULL;
+    first = NULL;
     pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     lock = fresh;
 }
@@ -70,7 +70,7 @@ static void add_threads(unsigned wanted) {
 }
 
 static void take_out(const job *one) {
-    job **at = &jobs;
+    job **at = &first;
     while (*at != one)
         at = &(*at)->next;
     *at = one->next;
@@ -89,8 +89,8 @@ void acu_ptx_crew_run(void (*work)(void *data), void *data, unsigned most, uint6
     job mine = {.work = work, .data = data, .wanted = most - 1};
     pthread_mutex_lock(&lock);
     add_threads(most - 1);
-    mine.next = jobs;
-    jobs = &mine;
+    mine.next = first;
+    first = &mine;
     pthread_cond_broadcast(&more);
     pthread_mutex_unlock(&lock);
     work(data);

@@ -5,9 +5,10 @@
 #include <stdint.h>
 
 /*
- * Calls `work` with `data` on this thread, and at the same time on others: on at most `most` threads (0: as many as there
- * are processors), and on no more than there are pieces of work. Returns when all calls have returned. The function is
- * called on another thread only while this thread's call has not returned, so it must take pieces until none is left.
+ * Calls `work` with `data` on this thread, and at the same time on others: on at most `most`
+ * threads (0: as many as there are processors), and on no more than there are pieces of work.
+ * Returns when all calls have returned. The function is called on another thread only while this
+ * thread's call has not returned, so it must take pieces until none is left.
  */
 void acu_ptx_crew_run(void (*work)(void *data), void *data, unsigned most, uint64_t pieces);
 

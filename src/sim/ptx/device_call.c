@@ -23,12 +23,14 @@ static char *place(const ptx_warp *w, ptx_copy_place p, unsigned lane, uint32_t 
 
 static uint64_t argument(const ptx_warp *w, const device_call *call, unsigned n, unsigned lane) {
     uint64_t value = 0;
-    memcpy(&value, place(w, call->arguments[n], lane, call->sizes[n]), call->sizes[n] < 8 ? call->sizes[n] : 8);
+    memcpy(&value, place(w, call->arguments[n], lane, call->sizes[n]),
+           call->sizes[n] < 8 ? call->sizes[n] : 8);
     return value;
 }
 
 /* Copies a text of the device's; "" for NULL. What does not fit is left out. */
-static void read_text(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t address, char *text, size_t room) {
+static void read_text(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t address, char *text,
+                      size_t room) {
     size_t used = 0;
     while (address && used + 1 < room) {
         char c = *acu_ptx_memory_at(w, op, lane, PTX_GENERIC, address + used, 1, 1, false);
@@ -59,7 +61,8 @@ static void add(line *out, const char *format, ...) {
 }
 
 /* Reads the next argument, which lies aligned to its size. */
-static uint64_t next_argument(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t *at, unsigned size) {
+static uint64_t next_argument(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t *at,
+                              unsigned size) {
     uint64_t value = 0;
     *at = (*at + size - 1) / size * size;
     memcpy(&value, acu_ptx_memory_at(w, op, lane, PTX_GENERIC, *at, size, 1, false), size);
@@ -67,10 +70,10 @@ static uint64_t next_argument(ptx_warp *w, const ptx_op *op, unsigned lane, uint
     return value;
 }
 
-/* Copies one conversion, from % to its letter, without the lengths, of which `wide` says whether there was an l. An asterisk
- * is replaced by its argument. Returns what is behind it. */
-static const char *read_conversion(ptx_warp *w, const ptx_op *op, unsigned lane, const char *at, uint64_t *arguments,
-                                   char *conversion, size_t room, bool *wide) {
+/* Copies one conversion, from % to its letter, without the lengths, of which `wide` says whether
+ * there was an l. An asterisk is replaced by its argument. Returns what is behind it. */
+static const char *read_conversion(ptx_warp *w, const ptx_op *op, unsigned lane, const char *at,
+                                   uint64_t *arguments, char *conversion, size_t room, bool *wide) {
     size_t used = 0;
     *wide = false;
     for (conversion[used++] = *at++; *at; at++) {
@@ -93,11 +96,12 @@ static const char *read_conversion(ptx_warp *w, const ptx_op *op, unsigned lane,
     return at;
 }
 
-/* The format is the kernel's, so the compiler cannot check it; each conversion gets an argument of its kind. */
+/* The format is the kernel's, so the compiler cannot check it; each conversion gets an argument of
+ * its kind. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-static void add_conversion(ptx_warp *w, const ptx_op *op, unsigned lane, line *out, char *conversion, bool wide,
-                           uint64_t *arguments) {
+static void add_conversion(ptx_warp *w, const ptx_op *op, unsigned lane, line *out,
+                           char *conversion, bool wide, uint64_t *arguments) {
     size_t length = strlen(conversion);
     char letter = conversion[length - 1], text[4096];
     double real;
@@ -152,7 +156,8 @@ static void add_conversion(ptx_warp *w, const ptx_op *op, unsigned lane, line *o
 }
 #pragma GCC diagnostic pop
 
-static void print_lane(ptx_warp *w, const ptx_op *op, unsigned lane, const char *format, uint64_t arguments) {
+static void print_lane(ptx_warp *w, const ptx_op *op, unsigned lane, const char *format,
+                       uint64_t arguments) {
     const ptx_machine *machine = w->worker->launch->machine;
     line out = {.used = 0};
     while (*format) {
@@ -164,7 +169,8 @@ static void print_lane(ptx_warp *w, const ptx_op *op, unsigned lane, const char 
             format += plain;
             continue;
         }
-        format = read_conversion(w, op, lane, format, &arguments, conversion, sizeof conversion, &wide);
+        format =
+            read_conversion(w, op, lane, format, &arguments, conversion, sizeof conversion, &wide);
         add_conversion(w, op, lane, &out, conversion, wide, &arguments);
     }
     if (machine->print)
@@ -189,7 +195,8 @@ static void do_vprintf(ptx_warp *w, const ptx_op *op) {
 
 /* ---- assert ---- */
 
-/* void __assertfail(const char *message, const char *file, unsigned line, const char *function, size_t size) */
+/* void __assertfail(const char *message, const char *file, unsigned line, const char *function,
+ * size_t size) */
 static void do_assertfail(ptx_warp *w, const ptx_op *op) {
     const device_call *call = op->more;
     unsigned lane = (unsigned)__builtin_ctz(w->mask);
@@ -200,9 +207,10 @@ static void do_assertfail(ptx_warp *w, const ptx_op *op) {
     const unsigned *block = w->block->launch->block;
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned thread = w->number * PTX_LANES + (unsigned)__builtin_ctz(left);
-        fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file,
-                (unsigned)argument(w, call, 2, lane), function, w->block->index[0], w->block->index[1],
-                w->block->index[2], thread % block[0], thread / block[0] % block[1], thread / block[0] / block[1], message);
+        fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
+                file, (unsigned)argument(w, call, 2, lane), function, w->block->index[0],
+                w->block->index[1], w->block->index[2], thread % block[0],
+                thread / block[0] % block[1], thread / block[0] / block[1], message);
     }
     acu_ptx_fail(w, lane, op, 710, 0, "assertion `%.150s` failed", message);
 }
@@ -220,17 +228,20 @@ static ptx_copy_place place_of(ptx_lowering *l, const ptx_operand *o, const ptx_
     return (ptx_copy_place){true, acu_ptx_source(l, o, formal->type)};
 }
 
-bool acu_ptx_lower_device_call(ptx_lowering *l, const ptx_instruction *i, const ptx_function *function,
-                               const ptx_operand *results, const ptx_operand *params) {
+bool acu_ptx_lower_device_call(ptx_lowering *l, const ptx_instruction *i,
+                               const ptx_function *function, const ptx_operand *results,
+                               const ptx_operand *params) {
     size_t n = 0;
     (void)i;
-    while (n < sizeof functions / sizeof *functions && strcmp(functions[n].name, function->name) != 0)
+    while (n < sizeof functions / sizeof *functions &&
+           strcmp(functions[n].name, function->name) != 0)
         n++;
     if (n == sizeof functions / sizeof *functions)
         return false;
     device_call *call = acu_ptx_lower_alloc(l, sizeof *call);
     const ptx_variable *formal = function->params;
-    for (unsigned k = 0; k < params->element_count && k < MOST_ARGUMENTS && formal; k++, formal = formal->next) {
+    for (unsigned k = 0; k < params->element_count && k < MOST_ARGUMENTS && formal;
+         k++, formal = formal->next) {
         call->arguments[k] = place_of(l, &params->elements[k], formal);
         call->sizes[k] = (uint32_t)formal->size;
     }

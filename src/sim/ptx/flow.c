@@ -5,14 +5,15 @@
 
 bool acu_ptx_is(const ptx_instruction *i, const char *word) {
     size_t length = strlen(word);
-    return strncmp(i->opcode, word, length) == 0 && (i->opcode[length] == '.' || !i->opcode[length]);
+    return strncmp(i->opcode, word, length) == 0 &&
+           (i->opcode[length] == '.' || !i->opcode[length]);
 }
 
 /* ---- blocks ---- */
 
 static bool ends_block(const ptx_instruction *i) {
-    return acu_ptx_is(i, "bra") || acu_ptx_is(i, "brx") || acu_ptx_is(i, "ret") || acu_ptx_is(i, "exit") ||
-           acu_ptx_is(i, "trap");
+    return acu_ptx_is(i, "bra") || acu_ptx_is(i, "brx") || acu_ptx_is(i, "ret") ||
+           acu_ptx_is(i, "exit") || acu_ptx_is(i, "trap");
 }
 
 /* Returns how many places the instruction names that it may go to, and the i-th of them. */
@@ -37,7 +38,8 @@ static void mark_leaders(const ptx_function *f, bool *leads) {
     }
 }
 
-static bool find_next(const ptx_function *f, ptx_flow_graph *g, ptx_basic_block *b, ptx_arena *arena) {
+static bool find_next(const ptx_function *f, ptx_flow_graph *g, ptx_basic_block *b,
+                      ptx_arena *arena) {
     const ptx_instruction *last = b->end > b->begin ? &f->instructions[b->end - 1] : NULL;
     uint32_t targets = last ? target_count(last) : 0, count = 0;
     b->next = acu_ptx_arena_alloc(arena, (targets + 1) * sizeof *b->next);
@@ -52,7 +54,8 @@ static bool find_next(const ptx_function *f, ptx_flow_graph *g, ptx_basic_block 
     return true;
 }
 
-static bool make_blocks(const ptx_function *f, ptx_flow_graph *g, const bool *leads, ptx_arena *arena) {
+static bool make_blocks(const ptx_function *f, ptx_flow_graph *g, const bool *leads,
+                        ptx_arena *arena) {
     for (uint32_t n = 0; n <= f->instruction_count; n++)
         g->count += leads[n] || n == f->instruction_count;
     g->blocks = acu_ptx_arena_alloc(arena, (g->count + 1) * sizeof *g->blocks);
@@ -77,8 +80,9 @@ static bool make_blocks(const ptx_function *f, ptx_flow_graph *g, const bool *le
 
 /* ---- where lanes meet: the immediate post-dominators ---- */
 
-/* The blocks in an order in which each one comes behind its post-dominators. Number 0 is the end of the function; a block
- * in an endless loop, which does not come to the end, has no number (UINT32_MAX). */
+/* The blocks in an order in which each one comes behind its post-dominators. Number 0 is the end of
+ * the function; a block in an endless loop, which does not come to the end, has no number
+ * (UINT32_MAX). */
 typedef struct order {
     const ptx_flow_graph *g;
     uint32_t *before, *before_begin; /* for each block, the blocks that it may come next to */
@@ -88,7 +92,8 @@ typedef struct order {
     uint32_t *stack, *place;
 } order;
 
-/* Finds what comes before each block. What comes before the end are the blocks that nothing comes next to. */
+/* Finds what comes before each block. What comes before the end are the blocks that nothing comes
+ * next to. */
 static void find_before(order *o) {
     uint32_t count = o->g->count, *fill = o->place;
     for (uint32_t b = 0; b < count; b++) {

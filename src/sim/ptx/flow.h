@@ -1,5 +1,5 @@
-/* The flow of control of a function: its basic blocks, where lanes that a branch sends apart meet, and which registers
- * are still needed. */
+/* The flow of control of a function: its basic blocks, where lanes that a branch sends apart meet,
+ * and which registers are still needed. */
 #ifndef ACU_SIM_PTX_FLOW_H
 #define ACU_SIM_PTX_FLOW_H
 
@@ -7,11 +7,11 @@
 #include "sim/ptx/module.h"
 
 typedef struct ptx_basic_block {
-    uint32_t begin, end;        /* instructions */
-    uint32_t *next;             /* blocks that may come next; `next_count` of them */
+    uint32_t begin, end; /* instructions */
+    uint32_t *next;      /* blocks that may come next; `next_count` of them */
     uint32_t next_count;
-    uint32_t meet;              /* the block at which the lanes that leave this one meet; UINT32_MAX: none */
-    bool is_meet;               /* lanes meet at the beginning of this one */
+    uint32_t meet; /* the block at which the lanes that leave this one meet; UINT32_MAX: none */
+    bool is_meet;  /* lanes meet at the beginning of this one */
 } ptx_basic_block;
 
 typedef struct ptx_flow_graph {

@@ -4,7 +4,8 @@
 
 #include "sim/ptx/code.h"
 
-/* Whether the loops are there for several levels of the processor. One source file of all cannot have that. */
+/* Whether the loops are there for several levels of the processor. One source file of all cannot
+ * have that. */
 #if defined(__x86_64__) && !defined(ACU_AMALGAMATED)
 #define PTX_HAS_LEVELS
 #endif
@@ -22,7 +23,8 @@ typedef struct ptx_form {
 extern const ptx_form acu_ptx_forms[];
 extern const size_t acu_ptx_form_count;
 
-/* Returns the form with the opcode; NULL: there is none, which may be because the instruction is of another kind. */
+/* Returns the form with the opcode; NULL: there is none, which may be because the instruction is of
+ * another kind. */
 const ptx_form *acu_ptx_form_find(const char *opcode);
 
 /* Returns which instructions the processor has: 4 or 3 for x86-64-v4 or x86-64-v3, else 1. */

@@ -1,6 +1,6 @@
 /*
- * The blocks of a launch. Workers take them from a counter; a worker whose blocks all wait for other blocks begins another
- * one beside them, so that blocks may wait for each other.
+ * The blocks of a launch. Workers take them from a counter; a worker whose blocks all wait for
+ * other blocks begins another one beside them, so that blocks may wait for each other.
  */
 #include "sim/ptx/block.h"
 #include "sim/ptx/crew.h"
@@ -13,11 +13,11 @@
 
 struct ptx_grid {
     const ptx_launch *launch;
-    char *bank;                  /* of the launch */
-    _Atomic uint64_t next;       /* the next block */
+    char *bank;            /* of the launch */
+    _Atomic uint64_t next; /* the next block */
     uint64_t count;
     atomic_bool failed;
-    pthread_mutex_t lock;        /* guards `fault` and `executed` */
+    pthread_mutex_t lock; /* guards `fault` and `executed` */
     ptx_fault fault;
     uint64_t executed;
 };
@@ -35,7 +35,8 @@ static void locate(ptx_fault *fault, const ptx_warp *w, unsigned lane, const ptx
     fault->instruction = op ? op->instruction : NULL;
 }
 
-void acu_ptx_fail(ptx_warp *w, unsigned lane, const ptx_op *op, int code, uint64_t address, const char *format, ...) {
+void acu_ptx_fail(ptx_warp *w, unsigned lane, const ptx_op *op, int code, uint64_t address,
+                  const char *format, ...) {
     ptx_fault *fault = &w->worker->fault;
     va_list list;
     *fault = (ptx_fault){.code = code, .address = address};

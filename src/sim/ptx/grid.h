@@ -17,7 +17,8 @@ typedef struct ptx_range {
     bool writable;
 } ptx_range;
 
-/* What a kernel needs of the machine that it runs on. Every function is called by several threads at once. */
+/* What a kernel needs of the machine that it runs on. Every function is called by several threads
+ * at once. */
 typedef struct ptx_machine {
     /* Finds the allocation with the address; false if the device can access none there. */
     bool (*find)(void *data, uint64_t address, ptx_range *range);
@@ -37,12 +38,12 @@ typedef struct ptx_launch {
     const ptx_machine *machine;
     unsigned grid[3], block[3], cluster[3]; /* cluster: 1, 1, 1 without clusters */
     size_t dynamic_shared;
-    const void *params;   /* code->param_bytes */
+    const void *params; /* code->param_bytes */
     unsigned multiprocessors;
-    size_t stack;         /* bytes of local memory for functions that call themselves */
-    unsigned workers;     /* threads; 0: one for each processor */
+    size_t stack;     /* bytes of local memory for functions that call themselves */
+    unsigned workers; /* threads; 0: one for each processor */
     uint64_t grid_id;
-    uint64_t *executed;   /* if not NULL: thread-instructions are added */
+    uint64_t *executed; /* if not NULL: thread-instructions are added */
 } ptx_launch;
 
 /* How a kernel failed, in CUDA's codes: 700, 716, 715, 719, 710, 714, 717; 0: it did not. */
@@ -55,8 +56,8 @@ typedef struct ptx_fault {
     char what[200];
 } ptx_fault;
 
-/* Runs the launch to its end, on the calling thread and others. Returns 0, or the code of the fault, which is described
- * in `fault`; 2 (cudaErrorMemoryAllocation) without memory. */
+/* Runs the launch to its end, on the calling thread and others. Returns 0, or the code of the
+ * fault, which is described in `fault`; 2 (cudaErrorMemoryAllocation) without memory. */
 int acu_ptx_grid_run(const ptx_launch *launch, ptx_fault *fault);
 
 /* ---- inside ---- */
@@ -66,18 +67,21 @@ enum {
     PTX_CACHED = 4, /* ranges that a worker remembers */
 };
 
-/* Addresses of shared and local memory, and of the kernel's parameters, in the generic space. No user address of Linux is that high. */
+/* Addresses of shared and local memory, and of the kernel's parameters, in the generic space. No
+ * user address of Linux is that high. */
 #define PTX_SHARED_WINDOW UINT64_C(0x0001000000000000)
-#define PTX_LOCAL_WINDOW UINT64_C(0x0001010000000000)
-#define PTX_PARAM_WINDOW UINT64_C(0x0001030000000000)
-#define PTX_WINDOW_SIZE UINT64_C(0x0000000100000000)
+#define PTX_LOCAL_WINDOW  UINT64_C(0x0001010000000000)
+#define PTX_PARAM_WINDOW  UINT64_C(0x0001030000000000)
+#define PTX_WINDOW_SIZE   UINT64_C(0x0000000100000000)
 
 typedef struct ptx_barrier {
     unsigned expected; /* lanes; 0: nobody waits */
     unsigned arrived;
-    unsigned absent;   /* lanes that the warps do not have, or that have ended, of warps that have come */
-    bool all;          /* all lanes of the block that have not ended are expected */
-    unsigned reduction, count; /* what is computed of the lanes' predicates; for how many they were true */
+    unsigned
+        absent; /* lanes that the warps do not have, or that have ended, of warps that have come */
+    bool all;   /* all lanes of the block that have not ended are expected */
+    unsigned reduction,
+        count; /* what is computed of the lanes' predicates; for how many they were true */
 } ptx_barrier;
 
 /* A block while it runs. */
@@ -86,10 +90,10 @@ struct ptx_block {
     uint64_t number; /* in the grid */
     ptx_warp *warps;
     unsigned warp_count;
-    char *shared;      /* bytes of shared memory */
+    char *shared; /* bytes of shared memory */
     size_t shared_bytes;
-    char *bank;        /* of the block */
-    unsigned opened;   /* how many barriers were opened */
+    char *bank;      /* of the block */
+    unsigned opened; /* how many barriers were opened */
     ptx_barrier barriers[PTX_BARRIERS];
     unsigned threads, ended; /* lanes of the block, and those that have exited */
     ptx_worker *worker;
@@ -102,10 +106,10 @@ struct ptx_block {
 struct ptx_worker {
     ptx_range cached[PTX_CACHED];
     unsigned next_cached;
-    ptx_range *site;  /* for each operation that accesses memory, the range that it accessed last */
+    ptx_range *site; /* for each operation that accesses memory, the range that it accessed last */
     const ptx_launch *launch;
     ptx_grid *grid;
-    char *bank;       /* of the launch */
+    char *bank;        /* of the launch */
     ptx_block *blocks; /* that are alive */
     ptx_block *spare;  /* that can be used again */
     jmp_buf end;       /* where a fault jumps */
@@ -119,7 +123,8 @@ size_t acu_ptx_launch_shared(const ptx_launch *launch);
 void acu_ptx_block_lanes_ended(ptx_warp *warp, uint32_t lanes);
 
 /* Ends the kernel with the fault. `lane` is the one at fault. */
-_Noreturn void acu_ptx_fail(ptx_warp *warp, unsigned lane, const ptx_op *op, int code, uint64_t address, const char *format,
-                            ...) __attribute__((format(printf, 6, 7)));
+_Noreturn void acu_ptx_fail(ptx_warp *warp, unsigned lane, const ptx_op *op, int code,
+                            uint64_t address, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * What the loops over lanes are made of. lanes_v1.c, lanes_v3.c and lanes_v4.c include this file and then the generated
- * loops, each for another level of the processor; which one is used is chosen when the first kernel is made.
+ * What the loops over lanes are made of. lanes_v1.c, lanes_v3.c and lanes_v4.c include this file
+ * and then the generated loops, each for another level of the processor; which one is used is
+ * chosen when the first kernel is made.
  */
 #include "sim/ptx/lane_float.h"
 #include "sim/ptx/lane_half.h"
@@ -24,7 +25,8 @@ typedef double lane_f64 __attribute__((may_alias));
 
 /* A result is never where an operand of another size is, so that no lane depends on another one. */
 #if defined(__clang__)
-#define EACH_LANE _Pragma("clang loop vectorize(assume_safety)") for (unsigned i = 0; i < PTX_LANES; i++)
+#define EACH_LANE                                                                                  \
+    _Pragma("clang loop vectorize(assume_safety)") for (unsigned i = 0; i < PTX_LANES; i++)
 #else
 #define EACH_LANE _Pragma("GCC ivdep") for (unsigned i = 0; i < PTX_LANES; i++)
 #endif
@@ -44,4 +46,3 @@ static inline uint32_t pack(const uint32_t *words) {
 #endif
     return bits;
 }
-

@@ -53,21 +53,21 @@ static inline float number(float value) {
 
 /* ---- rounding to nearest ---- */
 
-#define NEAREST(type)                                                                                                  \
-    static inline type add_rn_##type(type a, type b) {                                                                 \
-        return a + b;                                                                                                  \
-    }                                                                                                                  \
-    static inline type sub_rn_##type(type a, type b) {                                                                 \
-        return a - b;                                                                                                  \
-    }                                                                                                                  \
-    static inline type mul_rn_##type(type a, type b) {                                                                 \
-        return a * b;                                                                                                  \
-    }                                                                                                                  \
-    static inline type div_rn_##type(type a, type b) {                                                                 \
-        return a / b;                                                                                                  \
-    }                                                                                                                  \
-    static inline type rcp_rn_##type(type a) {                                                                         \
-        return 1 / a;                                                                                                  \
+#define NEAREST(type)                                                                              \
+    static inline type add_rn_##type(type a, type b) {                                             \
+        return a + b;                                                                              \
+    }                                                                                              \
+    static inline type sub_rn_##type(type a, type b) {                                             \
+        return a - b;                                                                              \
+    }                                                                                              \
+    static inline type mul_rn_##type(type a, type b) {                                             \
+        return a * b;                                                                              \
+    }                                                                                              \
+    static inline type div_rn_##type(type a, type b) {                                             \
+        return a / b;                                                                              \
+    }                                                                                              \
+    static inline type rcp_rn_##type(type a) {                                                     \
+        return 1 / a;                                                                              \
     }
 NEAREST(float)
 NEAREST(double)
@@ -91,64 +91,65 @@ static inline double sqrt_rn_double(double a) {
 
 /* ---- the other roundings ---- */
 
-/* The operands go through memory, so that the compiler computes nothing before the rounding is set or after it is back. */
-#define DIRECTED(rounding, direction, type, fused, root)                                                               \
-    static inline type add_##rounding##_##type(type a, type b) {                                                       \
-        volatile type x = a, y = b, result;                                                                            \
-        fesetround(direction);                                                                                         \
-        result = x + y;                                                                                                \
-        fesetround(FE_TONEAREST);                                                                                      \
-        return result;                                                                                                 \
-    }                                                                                                                  \
-    static inline type sub_##rounding##_##type(type a, type b) {                                                       \
-        return add_##rounding##_##type(a, -b);                                                                         \
-    }                                                                                                                  \
-    static inline type mul_##rounding##_##type(type a, type b) {                                                       \
-        volatile type x = a, y = b, result;                                                                            \
-        fesetround(direction);                                                                                         \
-        result = x * y;                                                                                                \
-        fesetround(FE_TONEAREST);                                                                                      \
-        return result;                                                                                                 \
-    }                                                                                                                  \
-    static inline type div_##rounding##_##type(type a, type b) {                                                       \
-        volatile type x = a, y = b, result;                                                                            \
-        fesetround(direction);                                                                                         \
-        result = x / y;                                                                                                \
-        fesetround(FE_TONEAREST);                                                                                      \
-        return result;                                                                                                 \
-    }                                                                                                                  \
-    static inline type rcp_##rounding##_##type(type a) {                                                               \
-        return div_##rounding##_##type(1, a);                                                                          \
-    }                                                                                                                  \
-    static inline type fma_##rounding##_##type(type a, type b, type c) {                                               \
-        volatile type x = a, y = b, z = c, result;                                                                     \
-        fesetround(direction);                                                                                         \
-        result = fused(x, y, z);                                                                                       \
-        fesetround(FE_TONEAREST);                                                                                      \
-        return result;                                                                                                 \
-    }                                                                                                                  \
-    static inline type sqrt_##rounding##_##type(type a) {                                                              \
-        volatile type x = a, result;                                                                                   \
-        fesetround(direction);                                                                                         \
-        result = root(x);                                                                                              \
-        fesetround(FE_TONEAREST);                                                                                      \
-        return result;                                                                                                 \
-    }                                                                                                                  \
-    static inline type of_s64_##rounding##_##type(int64_t a) {                                                         \
-        volatile int64_t x = a;                                                                                        \
-        volatile type result;                                                                                          \
-        fesetround(direction);                                                                                         \
-        result = (type)x;                                                                                              \
-        fesetround(FE_TONEAREST);                                                                                      \
-        return result;                                                                                                 \
-    }                                                                                                                  \
-    static inline type of_u64_##rounding##_##type(uint64_t a) {                                                        \
-        volatile uint64_t x = a;                                                                                       \
-        volatile type result;                                                                                          \
-        fesetround(direction);                                                                                         \
-        result = (type)x;                                                                                              \
-        fesetround(FE_TONEAREST);                                                                                      \
-        return result;                                                                                                 \
+/* The operands go through memory, so that the compiler computes nothing before the rounding is set
+ * or after it is back. */
+#define DIRECTED(rounding, direction, type, fused, root)                                           \
+    static inline type add_##rounding##_##type(type a, type b) {                                   \
+        volatile type x = a, y = b, result;                                                        \
+        fesetround(direction);                                                                     \
+        result = x + y;                                                                            \
+        fesetround(FE_TONEAREST);                                                                  \
+        return result;                                                                             \
+    }                                                                                              \
+    static inline type sub_##rounding##_##type(type a, type b) {                                   \
+        return add_##rounding##_##type(a, -b);                                                     \
+    }                                                                                              \
+    static inline type mul_##rounding##_##type(type a, type b) {                                   \
+        volatile type x = a, y = b, result;                                                        \
+        fesetround(direction);                                                                     \
+        result = x * y;                                                                            \
+        fesetround(FE_TONEAREST);                                                                  \
+        return result;                                                                             \
+    }                                                                                              \
+    static inline type div_##rounding##_##type(type a, type b) {                                   \
+        volatile type x = a, y = b, result;                                                        \
+        fesetround(direction);                                                                     \
+        result = x / y;                                                                            \
+        fesetround(FE_TONEAREST);                                                                  \
+        return result;                                                                             \
+    }                                                                                              \
+    static inline type rcp_##rounding##_##type(type a) {                                           \
+        return div_##rounding##_##type(1, a);                                                      \
+    }                                                                                              \
+    static inline type fma_##rounding##_##type(type a, type b, type c) {                           \
+        volatile type x = a, y = b, z = c, result;                                                 \
+        fesetround(direction);                                                                     \
+        result = fused(x, y, z);                                                                   \
+        fesetround(FE_TONEAREST);                                                                  \
+        return result;                                                                             \
+    }                                                                                              \
+    static inline type sqrt_##rounding##_##type(type a) {                                          \
+        volatile type x = a, result;                                                               \
+        fesetround(direction);                                                                     \
+        result = root(x);                                                                          \
+        fesetround(FE_TONEAREST);                                                                  \
+        return result;                                                                             \
+    }                                                                                              \
+    static inline type of_s64_##rounding##_##type(int64_t a) {                                     \
+        volatile int64_t x = a;                                                                    \
+        volatile type result;                                                                      \
+        fesetround(direction);                                                                     \
+        result = (type)x;                                                                          \
+        fesetround(FE_TONEAREST);                                                                  \
+        return result;                                                                             \
+    }                                                                                              \
+    static inline type of_u64_##rounding##_##type(uint64_t a) {                                    \
+        volatile uint64_t x = a;                                                                   \
+        volatile type result;                                                                      \
+        fesetround(direction);                                                                     \
+        result = (type)x;                                                                          \
+        fesetround(FE_TONEAREST);                                                                  \
+        return result;                                                                             \
     }
 DIRECTED(rz, FE_TOWARDZERO, float, fmaf, sqrtf)
 DIRECTED(rm, FE_DOWNWARD, float, fmaf, sqrtf)
@@ -178,14 +179,14 @@ static inline float narrow_rn(double a) {
     return (float)a;
 }
 
-#define NARROW(rounding, direction)                                                                                    \
-    static inline float narrow_##rounding(double a) {                                                                  \
-        volatile double x = a;                                                                                         \
-        volatile float result;                                                                                         \
-        fesetround(direction);                                                                                         \
-        result = (float)x;                                                                                             \
-        fesetround(FE_TONEAREST);                                                                                      \
-        return result;                                                                                                 \
+#define NARROW(rounding, direction)                                                                \
+    static inline float narrow_##rounding(double a) {                                              \
+        volatile double x = a;                                                                     \
+        volatile float result;                                                                     \
+        fesetround(direction);                                                                     \
+        result = (float)x;                                                                         \
+        fesetround(FE_TONEAREST);                                                                  \
+        return result;                                                                             \
     }
 NARROW(rz, FE_TOWARDZERO)
 NARROW(rm, FE_DOWNWARD)
@@ -238,11 +239,14 @@ static inline float with_sign_of_both(float value, float a, float b) {
 
 /* ---- to integers ---- */
 
-/* A number that does not fit becomes the nearest one that does; NaN becomes 0, or, where one side has 64 bits, the
- * highest bit alone. */
-#define TO_INTEGER(type, lane, low, high, nan)                                                                         \
-    static inline lane to_##type(double value) {                                                                       \
-        return value != value ? (nan) : value <= (double)(low) ? (low) : value >= (double)(high) ? (high) : (lane)value; \
+/* A number that does not fit becomes the nearest one that does; NaN becomes 0, or, where one side
+ * has 64 bits, the highest bit alone. */
+#define TO_INTEGER(type, lane, low, high, nan)                                                     \
+    static inline lane to_##type(double value) {                                                   \
+        return value != value            ? (nan)                                                   \
+               : value <= (double)(low)  ? (low)                                                   \
+               : value >= (double)(high) ? (high)                                                  \
+                                         : (lane)value;                                            \
     }
 TO_INTEGER(u8, uint8_t, 0, UINT8_MAX, 0)
 TO_INTEGER(s8, int8_t, INT8_MIN, INT8_MAX, 0)
@@ -255,8 +259,8 @@ TO_INTEGER(s64, int64_t, INT64_MIN, INT64_MAX, INT64_MIN)
 #undef TO_INTEGER
 
 /* What NaN of 64 bits becomes. */
-#define NAN_OF_u8 UINT8_C(0x80)
-#define NAN_OF_s8 INT8_MIN
+#define NAN_OF_u8  UINT8_C(0x80)
+#define NAN_OF_s8  INT8_MIN
 #define NAN_OF_u16 UINT16_C(0x8000)
 #define NAN_OF_s16 INT16_MIN
 #define NAN_OF_u32 UINT32_C(0x80000000)

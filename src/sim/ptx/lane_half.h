@@ -14,11 +14,11 @@ typedef struct narrow_format {
     bool finite;
 } narrow_format;
 
-static const narrow_format format_f16 = {5, 10, false}, format_bf16 = {8, 7, false}, format_e4m3 = {4, 3, true},
-                           format_e5m2 = {5, 2, false};
+static const narrow_format format_f16 = {5, 10, false}, format_bf16 = {8, 7, false},
+                           format_e4m3 = {4, 3, true}, format_e5m2 = {5, 2, false};
 
-/* Rounds to a narrow format, from the exact value: to nearest, or with `zero` towards zero. With `satfinite` what is too
- * large becomes the largest number. */
+/* Rounds to a narrow format, from the exact value: to nearest, or with `zero` towards zero. With
+ * `satfinite` what is too large becomes the largest number. */
 static inline uint32_t to_narrow(double value, narrow_format format, bool zero, bool satfinite) {
     uint64_t bits = bits_of_double(value);
     int bias = (1 << (format.exponent - 1)) - 1, shift = 52 - format.fraction;
@@ -38,13 +38,16 @@ static inline uint32_t to_narrow(double value, narrow_format format, bool zero, 
         shift += 1 - exponent;
         exponent = 0;
     }
-    uint64_t kept = shift > 63 ? 0 : fraction >> shift, rest = shift > 63 ? (fraction != 0) : fraction & ((UINT64_C(1) << shift) - 1);
+    uint64_t kept = shift > 63 ? 0 : fraction >> shift,
+             rest = shift > 63 ? (fraction != 0) : fraction & ((UINT64_C(1) << shift) - 1);
     uint64_t half = shift > 63 ? UINT64_MAX : UINT64_C(1) << (shift - 1);
     uint64_t result = ((uint64_t)exponent << format.fraction) + kept;
     if (!zero && (rest > half || (rest == half && kept & 1)))
         result++;
     if (result > largest)
-        return sign | (satfinite || (zero && !format.finite) ? largest : format.finite ? nan : infinite);
+        return sign | (satfinite || (zero && !format.finite) ? largest
+                       : format.finite                       ? nan
+                                                             : infinite);
     return sign | (uint32_t)result;
 }
 
@@ -54,10 +57,12 @@ static inline double of_narrow(uint32_t bits, narrow_format format) {
     int exponent = (int)(bits >> format.fraction & ((UINT32_C(1) << format.exponent) - 1));
     bool negative = bits >> (format.exponent + format.fraction) & 1;
     double value;
-    if (exponent == (1 << format.exponent) - 1 && (!format.finite || fraction == (UINT32_C(1) << format.fraction) - 1))
+    if (exponent == (1 << format.exponent) - 1 &&
+        (!format.finite || fraction == (UINT32_C(1) << format.fraction) - 1))
         value = fraction ? (double)NAN : (double)INFINITY;
     else if (exponent)
-        value = ldexp((double)(fraction | UINT32_C(1) << format.fraction), exponent - bias - format.fraction);
+        value = ldexp((double)(fraction | UINT32_C(1) << format.fraction),
+                      exponent - bias - format.fraction);
     else
         value = ldexp((double)fraction, 1 - bias - format.fraction);
     return negative ? -value : value;
@@ -66,7 +71,8 @@ static inline double of_narrow(uint32_t bits, narrow_format format) {
 /* ---- f16 and bf16 ---- */
 
 static inline float f32_of_f16(uint16_t bits) {
-    uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = bits >> 10 & 31, fraction = bits & 0x3ff;
+    uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = bits >> 10 & 31,
+             fraction = bits & 0x3ff;
     if (exponent == 31)
         return fraction ? float_of(0x7fffffff) : float_of(sign | 0x7f800000);
     if (exponent)
@@ -95,47 +101,49 @@ static inline uint16_t bf16_rz(double value) {
     return (uint16_t)to_narrow(value, format_bf16, true, false);
 }
 
-/* Returns a * b + c, where the product is exact, so that another rounding gives the right result: if the sum is not exact
- * its last bit is set. */
+/* Returns a * b + c, where the product is exact, so that another rounding gives the right result:
+ * if the sum is not exact its last bit is set. */
 static inline double fma_odd(double a, double b, double c) {
-    double product = a * b, sum = product + c, part = sum - product, error = (product - (sum - part)) + (c - part);
+    double product = a * b, sum = product + c, part = sum - product,
+           error = (product - (sum - part)) + (c - part);
     uint64_t bits = bits_of_double(sum);
     if (!(error == error) || error == 0 || isinf(sum) || bits & 1)
         return sum;
     return double_of((error > 0) == (sum > 0) ? bits | 1 : bits - 1);
 }
 
-/* Products and sums of two numbers of 16 bits are exact in 64, or far from where two roundings differ from one. */
-#define HALF(type)                                                                                                     \
-    static inline uint16_t add_##type(uint16_t a, uint16_t b) {                                                        \
-        return type##_rn(fma_odd(1, f32_of_##type(a), f32_of_##type(b)));                                              \
-    }                                                                                                                  \
-    static inline uint16_t sub_##type(uint16_t a, uint16_t b) {                                                        \
-        return type##_rn(fma_odd(1, f32_of_##type(a), -f32_of_##type(b)));                                             \
-    }                                                                                                                  \
-    static inline uint16_t mul_##type(uint16_t a, uint16_t b) {                                                        \
-        return type##_rn((double)f32_of_##type(a) * f32_of_##type(b));                                                 \
-    }                                                                                                                  \
-    static inline uint16_t fma_##type(uint16_t a, uint16_t b, uint16_t c) {                                            \
-        return type##_rn(fma_odd(f32_of_##type(a), f32_of_##type(b), f32_of_##type(c)));                               \
-    }                                                                                                                  \
-    static inline uint16_t min_##type(uint16_t a, uint16_t b) {                                                        \
-        return type##_rn(min_f32(f32_of_##type(a), f32_of_##type(b)));                                                 \
-    }                                                                                                                  \
-    static inline uint16_t max_##type(uint16_t a, uint16_t b) {                                                        \
-        return type##_rn(max_f32(f32_of_##type(a), f32_of_##type(b)));                                                 \
-    }                                                                                                                  \
-    static inline uint16_t min_nan_##type(uint16_t a, uint16_t b) {                                                    \
-        return type##_rn(min_nan_f32(f32_of_##type(a), f32_of_##type(b)));                                             \
-    }                                                                                                                  \
-    static inline uint16_t max_nan_##type(uint16_t a, uint16_t b) {                                                    \
-        return type##_rn(max_nan_f32(f32_of_##type(a), f32_of_##type(b)));                                             \
-    }                                                                                                                  \
-    static inline uint16_t ex2_##type(uint16_t a) {                                                                    \
-        return type##_rn(exp2(f32_of_##type(a)));                                                                      \
-    }                                                                                                                  \
-    static inline uint16_t tanh_##type(uint16_t a) {                                                                   \
-        return type##_rn(tanh(f32_of_##type(a)));                                                                      \
+/* Products and sums of two numbers of 16 bits are exact in 64, or far from where two roundings
+ * differ from one. */
+#define HALF(type)                                                                                 \
+    static inline uint16_t add_##type(uint16_t a, uint16_t b) {                                    \
+        return type##_rn(fma_odd(1, f32_of_##type(a), f32_of_##type(b)));                          \
+    }                                                                                              \
+    static inline uint16_t sub_##type(uint16_t a, uint16_t b) {                                    \
+        return type##_rn(fma_odd(1, f32_of_##type(a), -f32_of_##type(b)));                         \
+    }                                                                                              \
+    static inline uint16_t mul_##type(uint16_t a, uint16_t b) {                                    \
+        return type##_rn((double)f32_of_##type(a) * f32_of_##type(b));                             \
+    }                                                                                              \
+    static inline uint16_t fma_##type(uint16_t a, uint16_t b, uint16_t c) {                        \
+        return type##_rn(fma_odd(f32_of_##type(a), f32_of_##type(b), f32_of_##type(c)));           \
+    }                                                                                              \
+    static inline uint16_t min_##type(uint16_t a, uint16_t b) {                                    \
+        return type##_rn(min_f32(f32_of_##type(a), f32_of_##type(b)));                             \
+    }                                                                                              \
+    static inline uint16_t max_##type(uint16_t a, uint16_t b) {                                    \
+        return type##_rn(max_f32(f32_of_##type(a), f32_of_##type(b)));                             \
+    }                                                                                              \
+    static inline uint16_t min_nan_##type(uint16_t a, uint16_t b) {                                \
+        return type##_rn(min_nan_f32(f32_of_##type(a), f32_of_##type(b)));                         \
+    }                                                                                              \
+    static inline uint16_t max_nan_##type(uint16_t a, uint16_t b) {                                \
+        return type##_rn(max_nan_f32(f32_of_##type(a), f32_of_##type(b)));                         \
+    }                                                                                              \
+    static inline uint16_t ex2_##type(uint16_t a) {                                                \
+        return type##_rn(exp2(f32_of_##type(a)));                                                  \
+    }                                                                                              \
+    static inline uint16_t tanh_##type(uint16_t a) {                                               \
+        return type##_rn(tanh(f32_of_##type(a)));                                                  \
     }
 HALF(f16)
 HALF(bf16)
@@ -181,7 +189,8 @@ static inline float relu_f32(float a) {
 /* tf32: a float whose last 13 bits are not used. */
 static inline uint32_t tf32_rna(float a) {
     uint32_t bits = bits_of(a);
-    return (bits & 0x7f800000) == 0x7f800000 ? a != a ? 0x7fffffff : bits : (bits + 0x1000) & 0xffffe000;
+    return (bits & 0x7f800000) == 0x7f800000 ? a != a ? 0x7fffffff : bits
+                                             : (bits + 0x1000) & 0xffffe000;
 }
 
 static inline uint32_t tf32_rn(float a) {

@@ -4,22 +4,25 @@
 
 #include <stdint.h>
 
-/* Integers wrap around. A division by zero gives all ones, and the remainder is the dividend, as on a GPU. */
-#define INTEGERS(type, lane, wide, lowest, minus)                                                                      \
-    static inline lane add_##type(lane a, lane b) {                                                                    \
-        return (lane)((wide)a + (wide)b);                                                                              \
-    }                                                                                                                  \
-    static inline lane sub_##type(lane a, lane b) {                                                                    \
-        return (lane)((wide)a - (wide)b);                                                                              \
-    }                                                                                                                  \
-    static inline lane mul_##type(lane a, lane b) {                                                                    \
-        return (lane)((wide)a * (wide)b);                                                                              \
-    }                                                                                                                  \
-    static inline lane div_##type(lane a, lane b) {                                                                    \
-        return (lane)(b == 0 ? (lane)-1 : (minus) && b == (lane)-1 ? sub_##type(0, a) : (lane)(a / b));                \
-    }                                                                                                                  \
-    static inline lane rem_##type(lane a, lane b) {                                                                    \
-        return (lane)(b == 0 ? a : (minus) && b == (lane)-1 ? 0 : (lane)(a % b));                                      \
+/* Integers wrap around. A division by zero gives all ones, and the remainder is the dividend, as on
+ * a GPU. */
+#define INTEGERS(type, lane, wide, lowest, minus)                                                  \
+    static inline lane add_##type(lane a, lane b) {                                                \
+        return (lane)((wide)a + (wide)b);                                                          \
+    }                                                                                              \
+    static inline lane sub_##type(lane a, lane b) {                                                \
+        return (lane)((wide)a - (wide)b);                                                          \
+    }                                                                                              \
+    static inline lane mul_##type(lane a, lane b) {                                                \
+        return (lane)((wide)a * (wide)b);                                                          \
+    }                                                                                              \
+    static inline lane div_##type(lane a, lane b) {                                                \
+        return (lane)(b == 0                       ? (lane) - 1                                    \
+                      : (minus) && b == (lane) - 1 ? sub_##type(0, a)                              \
+                                                   : (lane)(a / b));                               \
+    }                                                                                              \
+    static inline lane rem_##type(lane a, lane b) {                                                \
+        return (lane)(b == 0 ? a : (minus) && b == (lane) - 1 ? 0 : (lane)(a % b));                \
     }
 INTEGERS(u16, uint16_t, uint32_t, 0, 0)
 INTEGERS(s16, int16_t, uint32_t, INT16_MIN, 1)
@@ -61,14 +64,14 @@ static inline int32_t clamp_s32(int64_t value) {
 }
 
 /* .sat: what does not fit becomes the nearest number that does. */
-#define CLAMPS(type, lane, low, high)                                                                                  \
-    static inline lane clamp_u_##type(uint64_t value) {                                                                \
-        return value > (uint64_t)(high) ? (high) : (lane)value;                                                        \
-    }                                                                                                                  \
-    static inline lane clamp_s_##type(int64_t value) {                                                                 \
-        return value < (low)                                ? (low)                                                    \
-               : value > 0 && (uint64_t)value > (uint64_t)(high) ? (high)                                              \
-                                                            : (lane)value;                                             \
+#define CLAMPS(type, lane, low, high)                                                              \
+    static inline lane clamp_u_##type(uint64_t value) {                                            \
+        return value > (uint64_t)(high) ? (high) : (lane)value;                                    \
+    }                                                                                              \
+    static inline lane clamp_s_##type(int64_t value) {                                             \
+        return value < (low)                                     ? (low)                           \
+               : value > 0 && (uint64_t)value > (uint64_t)(high) ? (high)                          \
+                                                                 : (lane)value;                    \
     }
 CLAMPS(u8, uint8_t, 0, UINT8_MAX)
 CLAMPS(s8, int8_t, INT8_MIN, INT8_MAX)
@@ -292,7 +295,8 @@ static inline uint32_t byte_of(uint64_t bytes, uint32_t selector) {
 
 static inline uint32_t prmt(uint32_t a, uint32_t b, uint32_t c) {
     uint64_t bytes = a | (uint64_t)b << 32;
-    return byte_of(bytes, c) | byte_of(bytes, c >> 4) << 8 | byte_of(bytes, c >> 8) << 16 | byte_of(bytes, c >> 12) << 24;
+    return byte_of(bytes, c) | byte_of(bytes, c >> 4) << 8 | byte_of(bytes, c >> 8) << 16 |
+           byte_of(bytes, c >> 12) << 24;
 }
 
 static inline uint32_t prmt_f4e(uint32_t a, uint32_t b, uint32_t c) {
@@ -359,18 +363,19 @@ static inline uint32_t shf_l_wrap(uint32_t a, uint32_t b, uint32_t c) {
 
 /* ---- sums of products ---- */
 
-#define DOT(left, right, a_lane, a_wide_lane, b_lane)                                                                  \
-    static inline int32_t dp4a_##left##_##right(uint32_t a, uint32_t b, int32_t c) {                                   \
-        uint32_t sum = (uint32_t)c;                                                                                    \
-        for (unsigned n = 0; n < 32; n += 8)                                                                           \
-            sum += (uint32_t)((int32_t)(a_lane)(a >> n) * (int32_t)(b_lane)(b >> n));                                  \
-        return (int32_t)sum;                                                                                           \
-    }                                                                                                                  \
-    static inline int32_t dp2a_##left##_##right(uint32_t a, uint32_t b, int32_t c) {                                   \
-        uint32_t sum = (uint32_t)c;                                                                                    \
-        for (unsigned n = 0; n < 2; n++)                                                                               \
-            sum += (uint32_t)((int32_t)(a_wide_lane)(a >> 16 * n) * (int32_t)(b_lane)(b >> 8 * n));                    \
-        return (int32_t)sum;                                                                                           \
+#define DOT(left, right, a_lane, a_wide_lane, b_lane)                                              \
+    static inline int32_t dp4a_##left##_##right(uint32_t a, uint32_t b, int32_t c) {               \
+        uint32_t sum = (uint32_t)c;                                                                \
+        for (unsigned n = 0; n < 32; n += 8)                                                       \
+            sum += (uint32_t)((int32_t)(a_lane)(a >> n) * (int32_t)(b_lane)(b >> n));              \
+        return (int32_t)sum;                                                                       \
+    }                                                                                              \
+    static inline int32_t dp2a_##left##_##right(uint32_t a, uint32_t b, int32_t c) {               \
+        uint32_t sum = (uint32_t)c;                                                                \
+        for (unsigned n = 0; n < 2; n++)                                                           \
+            sum +=                                                                                 \
+                (uint32_t)((int32_t)(a_wide_lane)(a >> 16 * n) * (int32_t)(b_lane)(b >> 8 * n));   \
+        return (int32_t)sum;                                                                       \
     }
 DOT(u32, u32, uint8_t, uint16_t, uint8_t)
 DOT(u32, s32, uint8_t, uint16_t, int8_t)

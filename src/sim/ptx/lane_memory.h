@@ -1,11 +1,14 @@
 /*
- * Loads and stores. Most of the time the lanes of a warp access one allocation, so their smallest and largest addresses are
- * checked instead of each; and most of the time they access consecutive elements, or one and the same.
+ * Loads and stores. Most of the time the lanes of a warp access one allocation, so their smallest
+ * and largest addresses are checked instead of each; and most of the time they access consecutive
+ * elements, or one and the same.
  */
 #include "sim/ptx/memory.h"
 
-/* Computes the addresses. A lane that is not active gets the address of the first active one, which is checked anyway. */
-static inline void find_addresses(const ptx_warp *w, const ptx_op *op, const ptx_access *access, uint64_t *address) {
+/* Computes the addresses. A lane that is not active gets the address of the first active one, which
+ * is checked anyway. */
+static inline void find_addresses(const ptx_warp *w, const ptx_op *op, const ptx_access *access,
+                                  uint64_t *address) {
     const void *at = ptx_at(w, op->a);
     const uint32_t *narrow = at;
     const uint64_t *wide = at;
@@ -22,20 +25,21 @@ static inline void find_addresses(const ptx_warp *w, const ptx_op *op, const ptx
 
 /* How the lanes' addresses lie. */
 typedef struct lane_places {
-    char *base;           /* where the smallest address is */
-    uint64_t low;         /* the smallest address */
+    char *base;                        /* where the smallest address is */
+    uint64_t low;                      /* the smallest address */
     bool consecutive, equal, separate; /* `separate`: each lane has a place of its own in `at` */
     char *at[PTX_LANES];
 } lane_places;
 
-static void place_each(ptx_warp *w, const ptx_op *op, const ptx_access *access, const uint64_t *address,
-                       lane_places *places, unsigned bytes, bool writes) {
+static void place_each(ptx_warp *w, const ptx_op *op, const ptx_access *access,
+                       const uint64_t *address, lane_places *places, unsigned bytes, bool writes) {
     places->separate = true;
     places->consecutive = places->equal = false;
     char *first = NULL;
     for (unsigned i = 0; i < PTX_LANES; i++)
         if (w->mask >> i & 1) {
-            places->at[i] = acu_ptx_memory_at(w, op, i, access->space, address[i], bytes, bytes, writes);
+            places->at[i] =
+                acu_ptx_memory_at(w, op, i, access->space, address[i], bytes, bytes, writes);
             first = first ? first : places->at[i];
         }
     for (unsigned i = 0; i < PTX_LANES; i++)
@@ -43,8 +47,9 @@ static void place_each(ptx_warp *w, const ptx_op *op, const ptx_access *access, 
             places->at[i] = first;
 }
 
-static inline void find_places(ptx_warp *w, const ptx_op *op, const ptx_access *access, const uint64_t *address,
-                               lane_places *places, unsigned bytes, bool writes) {
+static inline void find_places(ptx_warp *w, const ptx_op *op, const ptx_access *access,
+                               const uint64_t *address, lane_places *places, unsigned bytes,
+                               bool writes) {
     uint64_t low = address[0], high = address[0], odd = 0, gap = 0, differs = 0;
     EACH_LANE {
         low = address[i] < low ? address[i] : low;
@@ -72,8 +77,8 @@ static inline void find_places(ptx_warp *w, const ptx_op *op, const ptx_access *
         if (high < PTX_SHARED_WINDOW) {
             const ptx_range *range = &w->worker->site[op->site];
             if (low < range->base || high > range->last || range->last - high < bytes - 1)
-                range = acu_ptx_memory_range(w, op, (unsigned)__builtin_ctz(w->mask), address[__builtin_ctz(w->mask)],
-                                             bytes, writes);
+                range = acu_ptx_memory_range(w, op, (unsigned)__builtin_ctz(w->mask),
+                                             address[__builtin_ctz(w->mask)], bytes, writes);
             if (low < range->base || high > range->last || range->last - high < bytes - 1)
                 break;
             places->base = range->bytes + (low - range->base);
@@ -87,57 +92,57 @@ static inline void find_places(ptx_warp *w, const ptx_op *op, const ptx_access *
 }
 
 /* Loads elements of a type, and puts them into registers of another one. */
-#define LOAD_LANES(memory, lane)                                                                                       \
-    do {                                                                                                               \
-        memory loaded[PTX_LANES];                                                                                      \
-        if (places.equal) {                                                                                            \
-            memory one;                                                                                                \
-            memcpy(&one, places.base + n * sizeof one, sizeof one);                                                    \
-            EACH_LANE loaded[i] = one;                                                                                 \
-        } else if (places.consecutive && access->count == 1) {                                                         \
-            memcpy(loaded, places.base, sizeof loaded);                                                                \
-        } else if (places.separate) {                                                                                  \
-            for (unsigned i = 0; i < PTX_LANES; i++)                                                                   \
-                memcpy(&loaded[i], places.at[i] + n * sizeof *loaded, sizeof *loaded);                                 \
-        } else {                                                                                                       \
-            const char *base = places.base - places.low + n * sizeof *loaded;                                          \
-            for (unsigned i = 0; i < PTX_LANES; i++)                                                                   \
-                memcpy(&loaded[i], base + address[i], sizeof *loaded);                                                 \
-        }                                                                                                              \
-        lane *d = ptx_at(w, access->slots[n]);                                                                         \
-        if (w->mask == ptx_alive(w))                                                                                   \
-            EACH_LANE d[i] = (lane)loaded[i];                                                                          \
-        else                                                                                                           \
-            EACH_LANE d[i] = w->lanes[i] ? (lane)loaded[i] : d[i];                                                     \
+#define LOAD_LANES(memory, lane)                                                                   \
+    do {                                                                                           \
+        memory loaded[PTX_LANES];                                                                  \
+        if (places.equal) {                                                                        \
+            memory one;                                                                            \
+            memcpy(&one, places.base + n * sizeof one, sizeof one);                                \
+            EACH_LANE loaded[i] = one;                                                             \
+        } else if (places.consecutive && access->count == 1) {                                     \
+            memcpy(loaded, places.base, sizeof loaded);                                            \
+        } else if (places.separate) {                                                              \
+            for (unsigned i = 0; i < PTX_LANES; i++)                                               \
+                memcpy(&loaded[i], places.at[i] + n * sizeof *loaded, sizeof *loaded);             \
+        } else {                                                                                   \
+            const char *base = places.base - places.low + n * sizeof *loaded;                      \
+            for (unsigned i = 0; i < PTX_LANES; i++)                                               \
+                memcpy(&loaded[i], base + address[i], sizeof *loaded);                             \
+        }                                                                                          \
+        lane *d = ptx_at(w, access->slots[n]);                                                     \
+        if (w->mask == ptx_alive(w))                                                               \
+            EACH_LANE d[i] = (lane)loaded[i];                                                      \
+        else                                                                                       \
+            EACH_LANE d[i] = w->lanes[i] ? (lane)loaded[i] : d[i];                                 \
     } while (0)
 
-#define LOAD_AS(unsigned_memory, signed_memory)                                                                        \
-    if (access->register_size == 2) {                                                                                  \
-        if (access->is_signed)                                                                                         \
-            LOAD_LANES(signed_memory, lane_s16);                                                                       \
-        else                                                                                                           \
-            LOAD_LANES(unsigned_memory, lane_u16);                                                                     \
-    } else if (access->register_size == 4) {                                                                           \
-        if (access->is_signed)                                                                                         \
-            LOAD_LANES(signed_memory, lane_s32);                                                                       \
-        else                                                                                                           \
-            LOAD_LANES(unsigned_memory, lane_u32);                                                                     \
-    } else {                                                                                                           \
-        if (access->is_signed)                                                                                         \
-            LOAD_LANES(signed_memory, lane_s64);                                                                       \
-        else                                                                                                           \
-            LOAD_LANES(unsigned_memory, lane_u64);                                                                     \
+#define LOAD_AS(unsigned_memory, signed_memory)                                                    \
+    if (access->register_size == 2) {                                                              \
+        if (access->is_signed)                                                                     \
+            LOAD_LANES(signed_memory, lane_s16);                                                   \
+        else                                                                                       \
+            LOAD_LANES(unsigned_memory, lane_u16);                                                 \
+    } else if (access->register_size == 4) {                                                       \
+        if (access->is_signed)                                                                     \
+            LOAD_LANES(signed_memory, lane_s32);                                                   \
+        else                                                                                       \
+            LOAD_LANES(unsigned_memory, lane_u32);                                                 \
+    } else {                                                                                       \
+        if (access->is_signed)                                                                     \
+            LOAD_LANES(signed_memory, lane_s64);                                                   \
+        else                                                                                       \
+            LOAD_LANES(unsigned_memory, lane_u64);                                                 \
     }
 
-#define LOAD_BEGIN(size)                                                                                               \
-    const ptx_access *access = op->more;                                                                               \
-    uint64_t address[PTX_LANES];                                                                                       \
-    lane_places places;                                                                                                \
-    find_addresses(w, op, access, address);                                                                            \
-    find_places(w, op, access, address, &places, (size)*access->count, false)
+#define LOAD_BEGIN(size)                                                                           \
+    const ptx_access *access = op->more;                                                           \
+    uint64_t address[PTX_LANES];                                                                   \
+    lane_places places;                                                                            \
+    find_addresses(w, op, access, address);                                                        \
+    find_places(w, op, access, address, &places, (size) * access->count, false)
 
-#define EACH_ELEMENT                                                                                                   \
-    for (unsigned n = 0; n < access->count; n++)                                                                       \
+#define EACH_ELEMENT                                                                               \
+    for (unsigned n = 0; n < access->count; n++)                                                   \
         if (access->slots[n] != UINT32_MAX)
 
 static void load_1(ptx_warp *w, const ptx_op *op) {
@@ -172,41 +177,41 @@ static void load_8(ptx_warp *w, const ptx_op *op) {
 }
 
 /* Stores the low bytes of each register. Lanes that write to one place do so in their order. */
-#define STORE_LANES(memory, lane)                                                                                      \
-    do {                                                                                                               \
-        const lane *s = ptx_at(w, access->slots[n]);                                                                   \
-        if (places.consecutive && access->count == 1 && w->mask == ~UINT32_C(0)) {                                     \
-            memory stored[PTX_LANES];                                                                                  \
-            EACH_LANE stored[i] = (memory)s[i];                                                                        \
-            memcpy(places.base, stored, sizeof stored);                                                                \
-        } else if (places.separate) {                                                                                  \
-            for (uint32_t left = w->mask; left; left &= left - 1) {                                                    \
-                memory one = (memory)s[__builtin_ctz(left)];                                                           \
-                memcpy(places.at[__builtin_ctz(left)] + n * sizeof one, &one, sizeof one);                             \
-            }                                                                                                          \
-        } else {                                                                                                       \
-            char *base = places.base - places.low + n * sizeof(memory);                                                \
-            for (uint32_t left = w->mask; left; left &= left - 1) {                                                    \
-                memory one = (memory)s[__builtin_ctz(left)];                                                           \
-                memcpy(base + address[__builtin_ctz(left)], &one, sizeof one);                                         \
-            }                                                                                                          \
-        }                                                                                                              \
+#define STORE_LANES(memory, lane)                                                                  \
+    do {                                                                                           \
+        const lane *s = ptx_at(w, access->slots[n]);                                               \
+        if (places.consecutive && access->count == 1 && w->mask == ~UINT32_C(0)) {                 \
+            memory stored[PTX_LANES];                                                              \
+            EACH_LANE stored[i] = (memory)s[i];                                                    \
+            memcpy(places.base, stored, sizeof stored);                                            \
+        } else if (places.separate) {                                                              \
+            for (uint32_t left = w->mask; left; left &= left - 1) {                                \
+                memory one = (memory)s[__builtin_ctz(left)];                                       \
+                memcpy(places.at[__builtin_ctz(left)] + n * sizeof one, &one, sizeof one);         \
+            }                                                                                      \
+        } else {                                                                                   \
+            char *base = places.base - places.low + n * sizeof(memory);                            \
+            for (uint32_t left = w->mask; left; left &= left - 1) {                                \
+                memory one = (memory)s[__builtin_ctz(left)];                                       \
+                memcpy(base + address[__builtin_ctz(left)], &one, sizeof one);                     \
+            }                                                                                      \
+        }                                                                                          \
     } while (0)
 
-#define STORE_AS(memory)                                                                                               \
-    if (access->register_size == 2)                                                                                    \
-        STORE_LANES(memory, lane_u16);                                                                                 \
-    else if (access->register_size == 4)                                                                               \
-        STORE_LANES(memory, lane_u32);                                                                                 \
-    else                                                                                                               \
+#define STORE_AS(memory)                                                                           \
+    if (access->register_size == 2)                                                                \
+        STORE_LANES(memory, lane_u16);                                                             \
+    else if (access->register_size == 4)                                                           \
+        STORE_LANES(memory, lane_u32);                                                             \
+    else                                                                                           \
         STORE_LANES(memory, lane_u64)
 
-#define STORE_BEGIN(size)                                                                                              \
-    const ptx_access *access = op->more;                                                                               \
-    uint64_t address[PTX_LANES];                                                                                       \
-    lane_places places;                                                                                                \
-    find_addresses(w, op, access, address);                                                                            \
-    find_places(w, op, access, address, &places, (size)*access->count, true)
+#define STORE_BEGIN(size)                                                                          \
+    const ptx_access *access = op->more;                                                           \
+    uint64_t address[PTX_LANES];                                                                   \
+    lane_places places;                                                                            \
+    find_addresses(w, op, access, address);                                                        \
+    find_places(w, op, access, address, &places, (size) * access->count, true)
 
 static void store_1(ptx_warp *w, const ptx_op *op) {
     STORE_BEGIN(1);

@@ -9,10 +9,11 @@
 
 /* ---- errors ---- */
 
-static _Noreturn void end_with(ptx_lowering *l, ptx_result result, const char *format, va_list list) {
+static _Noreturn void end_with(ptx_lowering *l, ptx_result result, const char *format,
+                               va_list list) {
     ptx_place place = l->instruction ? l->instruction->place : (ptx_place){0, 0};
-    int used = snprintf(l->error->text, sizeof l->error->text, "ptxas application ptx input, line %u; error   : ",
-                        place.line);
+    int used = snprintf(l->error->text, sizeof l->error->text,
+                        "ptxas application ptx input, line %u; error   : ", place.line);
     vsnprintf(l->error->text + used, sizeof l->error->text - (size_t)used, format, list);
     l->error->place = place;
     l->result = result;
@@ -60,7 +61,8 @@ static void *grow(ptx_lowering *l, void *array, uint32_t count, uint32_t *room, 
 ptx_slot acu_ptx_add_slot(ptx_lowering *l, unsigned size) {
     uint32_t bytes = size ? size * PTX_LANES : 32;
     if (l->code->warp_bytes > PTX_SLOT_OFFSET(~0u) - bytes)
-        acu_ptx_not_simulated(l, "%s has more registers than the simulator has room for", l->code->entry->name);
+        acu_ptx_not_simulated(l, "%s has more registers than the simulator has room for",
+                              l->code->entry->name);
     ptx_slot slot = PTX_SLOT(PTX_BANK_WARP, l->code->warp_bytes);
     l->code->warp_bytes += bytes;
     return slot;
@@ -82,8 +84,10 @@ ptx_slot acu_ptx_state(ptx_lowering *l, unsigned key, unsigned size) {
 }
 
 static unsigned size_of_register(const ptx_register *r) {
-    return r->type == PTX_PRED ? 0 : r->type == PTX_B8 || r->type == PTX_U8 || r->type == PTX_S8 ? 2
-                                                       : (unsigned)acu_ptx_type_size(r->type);
+    return r->type == PTX_PRED ? 0
+           : r->type == PTX_B8 || r->type == PTX_U8 || r->type == PTX_S8
+               ? 2
+               : (unsigned)acu_ptx_type_size(r->type);
 }
 
 unsigned acu_ptx_register_size(const ptx_lowering *l, const ptx_operand *operand) {
@@ -104,14 +108,14 @@ ptx_slot acu_ptx_register_slot(ptx_lowering *l, unsigned number) {
 /* ---- constants ---- */
 
 static bool same_constant(const ptx_constant *a, const ptx_constant *b) {
-    return a->kind == b->kind && a->size == b->size && a->bits == b->bits && a->variable == b->variable &&
-           a->special == b->special && a->component == b->component && a->param_size == b->param_size &&
-           a->is_signed == b->is_signed;
+    return a->kind == b->kind && a->size == b->size && a->bits == b->bits &&
+           a->variable == b->variable && a->special == b->special && a->component == b->component &&
+           a->param_size == b->param_size && a->is_signed == b->is_signed;
 }
 
 static uint32_t hash_of(const ptx_constant *c) {
-    uint64_t h = c->bits * UINT64_C(0x9e3779b97f4a7c15) ^ (uintptr_t)c->variable ^ c->kind ^ (uint64_t)c->size << 8 ^
-                 (uint64_t)c->special << 16 ^ (uint64_t)c->component << 24;
+    uint64_t h = c->bits * UINT64_C(0x9e3779b97f4a7c15) ^ (uintptr_t)c->variable ^ c->kind ^
+                 (uint64_t)c->size << 8 ^ (uint64_t)c->special << 16 ^ (uint64_t)c->component << 24;
     h *= UINT64_C(0xff51afd7ed558ccd);
     return (uint32_t)(h >> 32);
 }
@@ -140,7 +144,8 @@ static ptx_slot add_constant(ptx_lowering *l, ptx_constant wanted) {
     for (; l->constant_hash[at]; at = (at + 1) % l->hash_size)
         if (same_constant(&code->constants[l->constant_hash[at] - 1], &wanted))
             return code->constants[l->constant_hash[at] - 1].slot;
-    code->constants = grow(l, code->constants, code->constant_count, &l->constant_room, sizeof wanted);
+    code->constants =
+        grow(l, code->constants, code->constant_count, &l->constant_room, sizeof wanted);
     wanted.slot = PTX_SLOT(PTX_BANK_LAUNCH, code->launch_bytes);
     code->launch_bytes += wanted.size ? wanted.size * PTX_LANES : 32;
     code->constants[code->constant_count++] = wanted;
@@ -151,23 +156,32 @@ static ptx_slot add_constant(ptx_lowering *l, ptx_constant wanted) {
 ptx_slot acu_ptx_constant(ptx_lowering *l, uint64_t bits, unsigned size) {
     if (size && size < 8)
         bits &= (UINT64_C(1) << size * 8) - 1;
-    return add_constant(l, (ptx_constant){.kind = PTX_CONSTANT_BITS, .size = (uint8_t)size, .bits = bits});
+    return add_constant(
+        l, (ptx_constant){.kind = PTX_CONSTANT_BITS, .size = (uint8_t)size, .bits = bits});
 }
 
-ptx_slot acu_ptx_param_as(ptx_lowering *l, uint64_t offset, unsigned size, unsigned register_size, bool is_signed) {
-    return add_constant(l, (ptx_constant){.kind = PTX_CONSTANT_PARAM, .size = (uint8_t)register_size, .bits = offset,
-                                          .param_size = (uint8_t)size, .is_signed = is_signed});
+ptx_slot acu_ptx_param_as(ptx_lowering *l, uint64_t offset, unsigned size, unsigned register_size,
+                          bool is_signed) {
+    return add_constant(l, (ptx_constant){.kind = PTX_CONSTANT_PARAM,
+                                          .size = (uint8_t)register_size,
+                                          .bits = offset,
+                                          .param_size = (uint8_t)size,
+                                          .is_signed = is_signed});
 }
 
 ptx_slot acu_ptx_special(ptx_lowering *l, const ptx_operand *o, unsigned size) {
     unsigned component = o->has_component ? o->component : o->special == PTX_ENVREG ? o->number : 0;
-    ptx_special_slot wanted = {.special = o->special, .component = component, .size = (uint8_t)size};
+    ptx_special_slot wanted = {
+        .special = o->special, .component = component, .size = (uint8_t)size};
     if (acu_ptx_special_is_constant(o->special))
-        return add_constant(l, (ptx_constant){.kind = PTX_CONSTANT_SPECIAL, .size = (uint8_t)size,
-                                              .special = o->special, .component = component});
+        return add_constant(l, (ptx_constant){.kind = PTX_CONSTANT_SPECIAL,
+                                              .size = (uint8_t)size,
+                                              .special = o->special,
+                                              .component = component});
     for (uint32_t n = 0; n < l->code->special_count; n++) {
         const ptx_special_slot *s = &l->code->specials[n];
-        if (s->special == wanted.special && s->component == wanted.component && s->size == wanted.size)
+        if (s->special == wanted.special && s->component == wanted.component &&
+            s->size == wanted.size)
             return s->slot;
     }
     if (acu_ptx_special_is_of_block(o->special)) {
@@ -176,7 +190,8 @@ ptx_slot acu_ptx_special(ptx_lowering *l, const ptx_operand *o, unsigned size) {
     } else {
         wanted.slot = acu_ptx_add_slot(l, size);
     }
-    l->code->specials = grow(l, l->code->specials, l->code->special_count, &l->special_room, sizeof wanted);
+    l->code->specials =
+        grow(l, l->code->specials, l->code->special_count, &l->special_room, sizeof wanted);
     l->code->specials[l->code->special_count++] = wanted;
     return wanted.slot;
 }
@@ -209,11 +224,14 @@ static bool is_float(ptx_type type) {
     return type == PTX_F32 || type == PTX_F64;
 }
 
-/* Returns the slot of the offset of a shared variable. What is dynamic lies behind all that is static. */
-static ptx_slot shared_address(ptx_lowering *l, const ptx_variable *v, uint64_t offset, unsigned size) {
+/* Returns the slot of the offset of a shared variable. What is dynamic lies behind all that is
+ * static. */
+static ptx_slot shared_address(ptx_lowering *l, const ptx_variable *v, uint64_t offset,
+                               unsigned size) {
     ptx_code *code = l->code;
     if (!v->size) {
-        code->shared_align = v->align > code->shared_align ? (uint32_t)v->align : code->shared_align;
+        code->shared_align =
+            v->align > code->shared_align ? (uint32_t)v->align : code->shared_align;
         return add_constant(
             l, (ptx_constant){.kind = PTX_CONSTANT_SHARED, .size = (uint8_t)size, .bits = offset});
     }
@@ -247,14 +265,17 @@ static ptx_slot address_of(ptx_lowering *l, const ptx_operand *o, unsigned size)
     case PTX_LOCAL:
         return acu_ptx_frame_address(l, v, offset, size);
     default:
-        return add_constant(l, (ptx_constant){
-            .kind = PTX_CONSTANT_VARIABLE, .size = (uint8_t)size, .bits = offset, .variable = v});
+        return add_constant(l, (ptx_constant){.kind = PTX_CONSTANT_VARIABLE,
+                                              .size = (uint8_t)size,
+                                              .bits = offset,
+                                              .variable = v});
     }
 }
 
 static ptx_slot negated(ptx_lowering *l, ptx_slot slot) {
     ptx_slot result = acu_ptx_temp(l, 0);
-    acu_ptx_emit_pure(l, acu_ptx_lane_handlers()[acu_ptx_form_find("not.pred")->handler], result, 0)->a = slot;
+    acu_ptx_emit_pure(l, acu_ptx_lane_handlers()[acu_ptx_form_find("not.pred")->handler], result, 0)
+        ->a = slot;
     return result;
 }
 
@@ -267,9 +288,14 @@ ptx_slot acu_ptx_source(ptx_lowering *l, const ptx_operand *o, ptx_type type) {
         ptx_slot slot = acu_ptx_register_slot(l, o->number);
         return o->negated && !size ? negated(l, slot) : slot;
     case PTX_INTEGER:
-        return acu_ptx_constant(l, is_float(type) ? float_bits(o, type) : size ? o->bits : -(o->bits & 1), size);
+        return acu_ptx_constant(l,
+                                is_float(type) ? float_bits(o, type)
+                                : size         ? o->bits
+                                               : -(o->bits & 1),
+                                size);
     case PTX_FLOAT:
-        return acu_ptx_constant(l, is_float(type) || o->type == PTX_F64 ? float_bits(o, type) : o->bits, size);
+        return acu_ptx_constant(
+            l, is_float(type) || o->type == PTX_F64 ? float_bits(o, type) : o->bits, size);
     case PTX_SPECIAL_REGISTER:
         if (acu_ptx_special_is_clock(o->special))
             return acu_ptx_clock(l, o, size);

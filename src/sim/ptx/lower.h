@@ -1,6 +1,7 @@
 /*
- * From a function to code. Each instruction becomes operations: the generic ones by their form (form.h), the others by a
- * function for their first word (lower_*.c). Whatever goes wrong jumps out of the lowering, so nothing here returns errors.
+ * From a function to code. Each instruction becomes operations: the generic ones by their form
+ * (form.h), the others by a function for their first word (lower_*.c). Whatever goes wrong jumps
+ * out of the lowering, so nothing here returns errors.
  */
 #ifndef ACU_SIM_PTX_LOWER_H
 #define ACU_SIM_PTX_LOWER_H
@@ -14,11 +15,12 @@
 typedef struct ptx_lowering ptx_lowering;
 
 /*
- * Makes the code of a kernel and of all functions that it may call. Returns PTX_OK; PTX_NO_MEMORY; PTX_INVALID for what
- * ptxas refuses; PTX_NOT_SIMULATED for an instruction that the simulator does not have; then `error` has a line. The
- * caller frees the code, but not before the module's.
+ * Makes the code of a kernel and of all functions that it may call. Returns PTX_OK; PTX_NO_MEMORY;
+ * PTX_INVALID for what ptxas refuses; PTX_NOT_SIMULATED for an instruction that the simulator does
+ * not have; then `error` has a line. The caller frees the code, but not before the module's.
  */
-ptx_result acu_ptx_code_make(const ptx_module *module, const ptx_function *entry, ptx_code **code, ptx_error *error);
+ptx_result acu_ptx_code_make(const ptx_module *module, const ptx_function *entry, ptx_code **code,
+                             ptx_error *error);
 
 /* Returns the address that a pointer to the function of the module has. */
 uint64_t acu_ptx_function_pointer(const ptx_module *module, const ptx_function *function);
@@ -33,15 +35,17 @@ bool acu_ptx_lower_guards(const ptx_instruction *instruction);
 /* Returns who lowers instructions that begin with the word; NULL: nobody does. */
 ptx_lower *acu_ptx_lower_of(const char *opcode);
 
-/* Adds an operation, which is valid until the next one is added: a plain one, or one that decides where lanes go on. */
+/* Adds an operation, which is valid until the next one is added: a plain one, or one that decides
+ * where lanes go on. */
 ptx_op *acu_ptx_emit(ptx_lowering *lowering, ptx_handler *handler);
 ptx_op *acu_ptx_emit_flow(ptx_lowering *lowering, ptx_flow *flow);
-/* Adds a plain operation that writes only its results, `size` bytes an element at `d` (0: a predicate), and does not care
- * which lanes are active: the lanes that are not keep what they had. */
+/* Adds a plain operation that writes only its results, `size` bytes an element at `d` (0: a
+ * predicate), and does not care which lanes are active: the lanes that are not keep what they had.
+ */
 ptx_op *acu_ptx_emit_pure(ptx_lowering *lowering, ptx_handler *handler, ptx_slot d, unsigned size);
 
-/* Returns the slot with the operand's value, as elements of so many bytes; 0: a predicate. Constants are converted to the
- * type; a register must have that size. */
+/* Returns the slot with the operand's value, as elements of so many bytes; 0: a predicate.
+ * Constants are converted to the type; a register must have that size. */
 ptx_slot acu_ptx_source(ptx_lowering *lowering, const ptx_operand *operand, ptx_type type);
 /* Returns the slot of the register that the operand is, or one that nobody reads for `_`. */
 ptx_slot acu_ptx_target(ptx_lowering *lowering, const ptx_operand *operand, ptx_type type);
@@ -63,12 +67,15 @@ void acu_ptx_lower_form(ptx_lowering *lowering, const struct ptx_form *form, con
 uint32_t acu_ptx_site(ptx_lowering *lowering);
 /* Returns zeroed memory that lives as long as the code. */
 void *acu_ptx_lower_alloc(ptx_lowering *lowering, size_t size);
-/* Returns the offset of a variable in the frame of the function that declares it: local ones, and parameters of calls. */
+/* Returns the offset of a variable in the frame of the function that declares it: local ones, and
+ * parameters of calls. */
 uint32_t acu_ptx_frame_at(ptx_lowering *lowering, const ptx_variable *variable);
-/* Returns whether the variable is a parameter of the kernel, whose bytes are constants of the launch. */
+/* Returns whether the variable is a parameter of the kernel, whose bytes are constants of the
+ * launch. */
 bool acu_ptx_is_kernel_param(const ptx_lowering *lowering, const ptx_variable *variable);
 
-/* What the instruction's opcode consists of. Who lowers it takes the words that it knows; a word that is left is refused. */
+/* What the instruction's opcode consists of. Who lowers it takes the words that it knows; a word
+ * that is left is refused. */
 typedef struct ptx_words {
     char text[128];
     const char *word[16];
@@ -90,15 +97,22 @@ ptx_space acu_ptx_take_space(ptx_words *words);
 void acu_ptx_words_end(ptx_lowering *lowering, const ptx_words *words);
 
 /* Ends the lowering: the instruction is wrong, or is not simulated. */
-_Noreturn void acu_ptx_invalid(ptx_lowering *lowering, const char *format, ...) __attribute__((format(printf, 2, 3)));
+_Noreturn void acu_ptx_invalid(ptx_lowering *lowering, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 _Noreturn void acu_ptx_not_simulated(ptx_lowering *lowering, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Lowers a call of a function of CUDA's device runtime; false if it has none of the name. */
 bool acu_ptx_lower_device_call(ptx_lowering *lowering, const ptx_instruction *instruction,
-                               const ptx_function *function, const ptx_operand *results, const ptx_operand *params);
+                               const ptx_function *function, const ptx_operand *results,
+                               const ptx_operand *params);
 
 /* The parts of the instruction set. */
-ptx_lower acu_ptx_lower_activemask, acu_ptx_lower_atom, acu_ptx_lower_barrier, acu_ptx_lower_branch, acu_ptx_lower_brx, acu_ptx_lower_call, acu_ptx_lower_cluster_barrier, acu_ptx_lower_cvt, acu_ptx_lower_cvta, acu_ptx_lower_elect, acu_ptx_lower_exit, acu_ptx_lower_fence, acu_ptx_lower_isspacep, acu_ptx_lower_load, acu_ptx_lower_match, acu_ptx_lower_mov, acu_ptx_lower_nothing, acu_ptx_lower_redux, acu_ptx_lower_return, acu_ptx_lower_shfl, acu_ptx_lower_store, acu_ptx_lower_trap, acu_ptx_lower_vote;
+ptx_lower acu_ptx_lower_activemask, acu_ptx_lower_atom, acu_ptx_lower_barrier, acu_ptx_lower_branch,
+    acu_ptx_lower_brx, acu_ptx_lower_call, acu_ptx_lower_cluster_barrier, acu_ptx_lower_cvt,
+    acu_ptx_lower_cvta, acu_ptx_lower_elect, acu_ptx_lower_exit, acu_ptx_lower_fence,
+    acu_ptx_lower_isspacep, acu_ptx_lower_load, acu_ptx_lower_match, acu_ptx_lower_mov,
+    acu_ptx_lower_nothing, acu_ptx_lower_redux, acu_ptx_lower_return, acu_ptx_lower_shfl,
+    acu_ptx_lower_store, acu_ptx_lower_trap, acu_ptx_lower_vote;
 
 #endif

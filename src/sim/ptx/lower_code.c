@@ -6,7 +6,8 @@
 
 /* ---- calls ---- */
 
-/* Returns whether the operation may call the function: directly, or by an address that something takes. */
+/* Returns whether the operation may call the function: directly, or by an address that something
+ * takes. */
 static bool may_call(const ptx_code *code, const ptx_op *op, uint32_t callee) {
     if (op->flow != acu_ptx_flow_call)
         return false;
@@ -18,7 +19,8 @@ static void find_calls(const ptx_code *code, bool *calls) {
     uint32_t count = code->function_count;
     for (uint32_t f = 0; f < count; f++)
         for (uint32_t n = code->functions[f].begin; n < code->functions[f].end; n++)
-            for (uint32_t callee = 1; callee < count && code->ops[n].flow == acu_ptx_flow_call; callee++)
+            for (uint32_t callee = 1; callee < count && code->ops[n].flow == acu_ptx_flow_call;
+                 callee++)
                 calls[f * count + callee] |= may_call(code, &code->ops[n], callee);
     for (uint32_t by = 0; by < count; by++)
         for (uint32_t f = 0; f < count; f++)
@@ -36,12 +38,15 @@ static void list_slots(ptx_lowering *l, uint32_t number) {
             continue;
         const ptx_register *r = &f->function->registers[n];
         size_t size = acu_ptx_type_size(r->type);
-        f->slots[f->slot_count++] = (ptx_code_slot){
-            PTX_SLOT_OFFSET(slot), r->type == PTX_PRED ? 0 : size < 2 ? 2 : (uint32_t)size};
+        f->slots[f->slot_count++] =
+            (ptx_code_slot){PTX_SLOT_OFFSET(slot), r->type == PTX_PRED ? 0
+                                                   : size < 2          ? 2
+                                                                       : (uint32_t)size};
     }
 }
 
-/* Finds which functions may be called while they run. The local memory has room for each of the others once. */
+/* Finds which functions may be called while they run. The local memory has room for each of the
+ * others once. */
 static void find_recursion(ptx_lowering *l) {
     ptx_code *code = l->code;
     uint32_t count = code->function_count;
@@ -111,7 +116,8 @@ static void make(ptx_lowering *l, const ptx_function *entry) {
     finish(l);
 }
 
-ptx_result acu_ptx_code_make(const ptx_module *module, const ptx_function *entry, ptx_code **made, ptx_error *error) {
+ptx_result acu_ptx_code_make(const ptx_module *module, const ptx_function *entry, ptx_code **made,
+                             ptx_error *error) {
     ptx_lowering l = {.module = module, .error = error};
     l.code = calloc(1, sizeof *l.code);
     l.arena = acu_ptx_arena_new();

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Copies the low `value` bytes of each lane, from elements of `flags` bytes to elements of `size` bytes, and extends them
- * with zeros, or, if `negated`, with their sign. */
+/* Copies the low `value` bytes of each lane, from elements of `flags` bytes to elements of `size`
+ * bytes, and extends them with zeros, or, if `negated`, with their sign. */
 static void resize(ptx_warp *w, const ptx_op *op) {
     const char *a = ptx_at(w, op->a);
     char *d = ptx_at(w, op->d);
@@ -24,7 +24,8 @@ static bool is_signed(ptx_type type) {
     return type == PTX_S8 || type == PTX_S16 || type == PTX_S32 || type == PTX_S64;
 }
 
-static void emit_resize(ptx_lowering *l, ptx_slot d, unsigned to, ptx_slot a, unsigned from, ptx_type type) {
+static void emit_resize(ptx_lowering *l, ptx_slot d, unsigned to, ptx_slot a, unsigned from,
+                        ptx_type type) {
     size_t bytes = acu_ptx_type_size(type);
     ptx_op *op = acu_ptx_emit_pure(l, resize, d, to);
     op->a = a;
@@ -64,7 +65,8 @@ void acu_ptx_lower_cvt(ptx_lowering *l, const ptx_instruction *i) {
     if (size < lane)
         acu_ptx_invalid(l, "Arguments mismatch for instruction 'cvt'");
     bool direct = d->kind != PTX_REGISTER || size == lane;
-    slots[0] = direct && d->kind == PTX_REGISTER ? acu_ptx_register_slot(l, d->number) : acu_ptx_temp(l, lane);
+    slots[0] = direct && d->kind == PTX_REGISTER ? acu_ptx_register_slot(l, d->number)
+                                                 : acu_ptx_temp(l, lane);
     acu_ptx_lower_form(l, form, slots);
     if (!direct)
         emit_resize(l, acu_ptx_register_slot(l, d->number), size, slots[0], lane, type);

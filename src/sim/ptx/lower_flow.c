@@ -15,8 +15,9 @@ static uint32_t meet_of(const ptx_lowering *l, const ptx_instruction *i) {
 static bool may_spin(const ptx_lowering *l, const ptx_instruction *i, uint32_t target) {
     const ptx_function *f = l->functions[l->current].function;
     for (const ptx_instruction *one = f->instructions + target; one <= i; one++)
-        if (acu_ptx_is(one, "atom") || strstr(one->opcode, ".volatile") || strstr(one->opcode, ".relaxed") ||
-            strstr(one->opcode, ".acquire") || strstr(one->opcode, "_wait") || acu_ptx_is(one, "nanosleep"))
+        if (acu_ptx_is(one, "atom") || strstr(one->opcode, ".volatile") ||
+            strstr(one->opcode, ".relaxed") || strstr(one->opcode, ".acquire") ||
+            strstr(one->opcode, "_wait") || acu_ptx_is(one, "nanosleep"))
             return true;
     return false;
 }
@@ -103,15 +104,18 @@ static ptx_copy_place place_of(ptx_lowering *l, const ptx_operand *o, const ptx_
     return (ptx_copy_place){true, acu_ptx_source(l, o, formal->type)};
 }
 
-static ptx_copy *copies(ptx_lowering *l, const ptx_operand *group, const ptx_variable *formal, bool results,
-                        uint32_t *count) {
+static ptx_copy *copies(ptx_lowering *l, const ptx_operand *group, const ptx_variable *formal,
+                        bool results, uint32_t *count) {
     ptx_copy *list = acu_ptx_lower_alloc(l, (group->element_count + 1) * sizeof *list);
     for (unsigned n = 0; n < group->element_count; n++, formal = formal->next) {
         if (!formal)
             acu_ptx_invalid(l, "Call has wrong number of parameters");
-        ptx_copy_place here = place_of(l, &group->elements[n], formal), there = {formal->in_register, 0};
-        list[n] = (ptx_copy){.from = results ? there : here, .to = results ? here : there,
-                             .size = (uint32_t)formal->size, .predicate = formal->type == PTX_PRED};
+        ptx_copy_place here = place_of(l, &group->elements[n], formal),
+                       there = {formal->in_register, 0};
+        list[n] = (ptx_copy){.from = results ? there : here,
+                             .to = results ? here : there,
+                             .size = (uint32_t)formal->size,
+                             .predicate = formal->type == PTX_PRED};
     }
     *count = group->element_count;
     return list;
@@ -119,7 +123,8 @@ static ptx_copy *copies(ptx_lowering *l, const ptx_operand *group, const ptx_var
 
 void acu_ptx_lower_call(ptx_lowering *l, const ptx_instruction *i) {
     static const ptx_operand none = {.kind = PTX_GROUP};
-    const ptx_operand *o = i->operands, *end = o + i->operand_count, *results = &none, *params = &none, *target;
+    const ptx_operand *o = i->operands, *end = o + i->operand_count, *results = &none,
+                      *params = &none, *target;
     if (o < end && o->kind == PTX_GROUP)
         results = o++;
     if (o == end)
@@ -129,7 +134,9 @@ void acu_ptx_lower_call(ptx_lowering *l, const ptx_instruction *i) {
         params = o++;
     const ptx_function *declared = target->kind == PTX_FUNCTION ? target->function : NULL;
     if (!declared && o < end && o->kind == PTX_TABLE)
-        declared = o->table->prototype ? o->table->prototype : o->table->count ? o->table->functions[0] : NULL;
+        declared = o->table->prototype ? o->table->prototype
+                   : o->table->count   ? o->table->functions[0]
+                                       : NULL;
     if (!declared)
         acu_ptx_invalid(l, "Call needs a function or a prototype");
     if (target->kind == PTX_FUNCTION && !target->function->has_body && !target->function->alias &&
@@ -139,7 +146,8 @@ void acu_ptx_lower_call(ptx_lowering *l, const ptx_instruction *i) {
     call->params = copies(l, params, declared->params, false, &call->param_count);
     call->results = copies(l, results, declared->results, true, &call->result_count);
     ptx_slot address = target->kind == PTX_FUNCTION ? 0 : acu_ptx_source(l, target, PTX_U64);
-    uint32_t number = target->kind == PTX_FUNCTION ? acu_ptx_function_number(l, target->function) : 0;
+    uint32_t number =
+        target->kind == PTX_FUNCTION ? acu_ptx_function_number(l, target->function) : 0;
     if (target->kind != PTX_FUNCTION)
         add_all_with_address(l);
     ptx_op *op = acu_ptx_emit_flow(l, acu_ptx_flow_call);

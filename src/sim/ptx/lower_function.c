@@ -1,4 +1,5 @@
-/* From functions to code: functions, one after the other, and what is found out when all are there. */
+/* From functions to code: functions, one after the other, and what is found out when all are there.
+ */
 #include "sim/ptx/form.h"
 #include "sim/ptx/lower_inside.h"
 
@@ -51,7 +52,8 @@ static uint32_t add_to_frame(ptx_lowering *l, const ptx_variable *v) {
     ptx_code_function *f = &l->code->functions[l->current];
     uint64_t at = align_up(f->frame, v->align ? v->align : 1);
     if (at + v->size > 1 << 28)
-        acu_ptx_not_simulated(l, "the variables of %s take too much local memory", f->function->name);
+        acu_ptx_not_simulated(l, "the variables of %s take too much local memory",
+                              f->function->name);
     f->frame = (uint32_t)(at + v->size);
     return (uint32_t)at;
 }
@@ -66,11 +68,13 @@ static uint32_t *place_params(ptx_lowering *l, const ptx_variable *list) {
     return at;
 }
 
-/* Where the frame has a variable that the function declares is looked up in the order of declaration. */
+/* Where the frame has a variable that the function declares is looked up in the order of
+ * declaration. */
 static void place_variables(ptx_lowering *l) {
     ptx_code_function *f = &l->code->functions[l->current];
     if (!f->function->is_entry) {
-        uint32_t *results = place_params(l, f->function->results), *params = place_params(l, f->function->params);
+        uint32_t *results = place_params(l, f->function->results),
+                 *params = place_params(l, f->function->params);
         f = &l->code->functions[l->current];
         f->result_at = results;
         f->param_at = params;
@@ -84,7 +88,8 @@ static void place_variables(ptx_lowering *l) {
     f->frame = align_up(f->frame, 16);
 }
 
-static bool find_param(const ptx_variable *list, const uint32_t *at, const ptx_variable *v, uint32_t *found) {
+static bool find_param(const ptx_variable *list, const uint32_t *at, const ptx_variable *v,
+                       uint32_t *found) {
     for (; list; list = list->next, at++)
         if (list == v) {
             *found = *at;
@@ -109,7 +114,8 @@ static void put_frame_address(ptx_warp *w, const ptx_op *op) {
         memcpy(d + i * op->size, &address, op->size);
 }
 
-ptx_slot acu_ptx_frame_address(ptx_lowering *l, const ptx_variable *v, uint64_t offset, unsigned size) {
+ptx_slot acu_ptx_frame_address(ptx_lowering *l, const ptx_variable *v, uint64_t offset,
+                               unsigned size) {
     offset += acu_ptx_frame_at(l, v);
     if (!l->current || !v->owner) /* the frame of the kernel begins at 0 */
         return acu_ptx_constant(l, offset, size);
@@ -136,7 +142,8 @@ static unsigned lane_size(ptx_type type) {
 void acu_ptx_lower_form(ptx_lowering *l, const ptx_form *form, const ptx_slot *slots) {
     unsigned results = form->results;
     const ptx_slot *sources = slots + results;
-    ptx_slot carry = form->reads_carry || form->writes_carry ? acu_ptx_state(l, PTX_STATE_CARRY, 0) : 0;
+    ptx_slot carry =
+        form->reads_carry || form->writes_carry ? acu_ptx_state(l, PTX_STATE_CARRY, 0) : 0;
     ptx_op *op = acu_ptx_emit_pure(l, acu_ptx_lane_handlers()[form->handler], slots[0],
                                    lane_size((ptx_type)form->types[0]));
     op->a = sources[0];
@@ -182,8 +189,12 @@ static void guard_plain(ptx_lowering *l, const ptx_instruction *i, uint32_t begi
     for (uint32_t n = begin; n < l->code->count; n++) {
         ptx_op *op = &l->code->ops[n], *inner = acu_ptx_lower_alloc(l, sizeof *inner);
         *inner = *op;
-        *op = (ptx_op){.full = acu_ptx_guarded, .masked = acu_ptx_guarded, .guard = guard, .negated = i->guard_negated,
-                       .more = inner, .instruction = i};
+        *op = (ptx_op){.full = acu_ptx_guarded,
+                       .masked = acu_ptx_guarded,
+                       .guard = guard,
+                       .negated = i->guard_negated,
+                       .more = inner,
+                       .instruction = i};
     }
 }
 
@@ -195,8 +206,13 @@ static void guard_flow(ptx_lowering *l, const ptx_instruction *i, uint32_t begin
     acu_ptx_emit_flow(l, acu_ptx_flow_branch);
     ptx_op *ops = l->code->ops;
     memmove(ops + begin + 1, ops + begin, (end - begin) * sizeof *ops);
-    ops[begin] = (ptx_op){.flow = acu_ptx_flow_branch, .guard = guard, .negated = !i->guard_negated, .instruction = i,
-                          .value = end, .e = end, .flags = PTX_TO_OPERATION};
+    ops[begin] = (ptx_op){.flow = acu_ptx_flow_branch,
+                          .guard = guard,
+                          .negated = !i->guard_negated,
+                          .instruction = i,
+                          .value = end,
+                          .e = end,
+                          .flags = PTX_TO_OPERATION};
 }
 
 static void lower_instruction(ptx_lowering *l, const ptx_instruction *i) {

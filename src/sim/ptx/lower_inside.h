@@ -9,10 +9,10 @@
 /* Code of one function. */
 typedef struct ptx_lowered {
     const ptx_function *function;
-    ptx_slot *slots;        /* of each register; UINT32_MAX: none yet */
-    uint32_t *op_of;        /* the first operation of each instruction, and of the end */
+    ptx_slot *slots; /* of each register; UINT32_MAX: none yet */
+    uint32_t *op_of; /* the first operation of each instruction, and of the end */
     ptx_flow_graph *flow;
-    uint32_t frame;         /* bytes used */
+    uint32_t frame; /* bytes used */
     uint32_t slots_used;
     bool calls_itself;
 } ptx_lowered;
@@ -23,7 +23,7 @@ struct ptx_lowering {
     ptx_arena *arena;
     ptx_lowered *functions; /* as many as code->functions */
     uint32_t function_room;
-    uint32_t current;       /* the function that is lowered */
+    uint32_t current; /* the function that is lowered */
     const ptx_instruction *instruction;
     uint32_t op_room, constant_room, special_room;
     uint32_t *constant_hash; /* numbers of constants, and 1; 0: empty */
@@ -36,7 +36,8 @@ struct ptx_lowering {
     jmp_buf end;
 };
 
-/* The warp's bank begins with room for temporary values, and for the results of pure operations with a mask. */
+/* The warp's bank begins with room for temporary values, and for the results of pure operations
+ * with a mask. */
 enum { PTX_TEMP_BYTES = 4096, PTX_SCRATCH = PTX_TEMP_BYTES, PTX_SCRATCH_BYTES = 1024 };
 
 /* Functions' addresses: the window, and 16 for each function of the module. */
@@ -51,23 +52,28 @@ ptx_slot acu_ptx_add_slot(ptx_lowering *lowering, unsigned size);
 /* Returns the slot of a special register that stays the same while a block runs. */
 ptx_slot acu_ptx_special(ptx_lowering *lowering, const ptx_operand *operand, unsigned size);
 
-/* Whether a special register is the same in a whole launch; in a block; or is a clock, that changes while it is read. */
+/* Whether a special register is the same in a whole launch; in a block; or is a clock, that changes
+ * while it is read. */
 bool acu_ptx_special_is_constant(ptx_special special);
 bool acu_ptx_special_is_of_block(ptx_special special);
 bool acu_ptx_special_is_clock(ptx_special special);
 /* Returns a temporary slot with the clock's value. */
 ptx_slot acu_ptx_clock(ptx_lowering *lowering, const ptx_operand *operand, unsigned size);
-/* Returns a slot with the address, in the local space, of a variable in the frame of the function. */
-ptx_slot acu_ptx_frame_address(ptx_lowering *lowering, const ptx_variable *variable, uint64_t offset, unsigned size);
+/* Returns a slot with the address, in the local space, of a variable in the frame of the function.
+ */
+ptx_slot acu_ptx_frame_address(ptx_lowering *lowering, const ptx_variable *variable,
+                               uint64_t offset, unsigned size);
 /* Returns a slot with bytes of the kernel's parameters, extended to the register's size. */
-ptx_slot acu_ptx_param_as(ptx_lowering *lowering, uint64_t offset, unsigned size, unsigned register_size, bool is_signed);
+ptx_slot acu_ptx_param_as(ptx_lowering *lowering, uint64_t offset, unsigned size,
+                          unsigned register_size, bool is_signed);
 /* Copies `size` bytes of each lane, or a predicate, from `a` to `d`. */
 extern ptx_handler acu_ptx_copy_all;
 
 /* Lowers the function `current`. */
 void acu_ptx_lower_function(ptx_lowering *lowering);
 
-/* Return what runs a pure operation of results of that size with a mask; and any operation under its guard. */
+/* Return what runs a pure operation of results of that size with a mask; and any operation under
+ * its guard. */
 ptx_handler *acu_ptx_masked(unsigned size);
 bool acu_ptx_is_masked(ptx_handler *handler);
 extern ptx_handler acu_ptx_guarded;

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Take a part of each lane, `value` bytes from the beginning of an element of `flags` bytes. A byte becomes 16 bits. */
+/* Take a part of each lane, `value` bytes from the beginning of an element of `flags` bytes. A byte
+ * becomes 16 bits. */
 static void take_part(ptx_warp *w, const ptx_op *op) {
     char *d = ptx_at(w, op->d);
     const char *a = (const char *)ptx_at(w, op->a) + op->value;
@@ -49,9 +50,11 @@ static unsigned size_of(ptx_lowering *l, const ptx_operand *o) {
 /* mov.b64 {a, b}, c: c is taken apart. */
 static void lower_unpack(ptx_lowering *l, const ptx_instruction *i, ptx_type type) {
     const ptx_operand *list = &i->operands[0];
-    unsigned wide = (unsigned)acu_ptx_type_size(type), part = wide / (list->element_count ? list->element_count : 1);
+    unsigned wide = (unsigned)acu_ptx_type_size(type),
+             part = wide / (list->element_count ? list->element_count : 1);
     ptx_slot from = acu_ptx_source(l, &i->operands[1], type), copy = acu_ptx_temp(l, wide);
-    ptx_op *op = acu_ptx_emit_pure(l, acu_ptx_copy_all, copy, wide); /* a part may be the register that is taken apart */
+    ptx_op *op = acu_ptx_emit_pure(l, acu_ptx_copy_all, copy,
+                                   wide); /* a part may be the register that is taken apart */
     op->a = from;
     for (unsigned n = 0; n < list->element_count; n++) {
         const ptx_operand *o = &list->elements[n];
@@ -71,7 +74,8 @@ static void lower_unpack(ptx_lowering *l, const ptx_instruction *i, ptx_type typ
 /* mov.b64 c, {a, b}: c is put together. */
 static void lower_pack(ptx_lowering *l, const ptx_instruction *i, ptx_type type) {
     const ptx_operand *list = &i->operands[1];
-    unsigned wide = (unsigned)acu_ptx_type_size(type), part = wide / (list->element_count ? list->element_count : 1);
+    unsigned wide = (unsigned)acu_ptx_type_size(type),
+             part = wide / (list->element_count ? list->element_count : 1);
     static const ptx_type types[] = {[1] = PTX_B16, [2] = PTX_B16, [4] = PTX_B32, [8] = PTX_B64};
     if (part != 1 && part != 2 && part != 4 && part != 8)
         acu_ptx_invalid(l, "Arguments mismatch for instruction 'mov'");
@@ -98,8 +102,11 @@ void acu_ptx_lower_mov(ptx_lowering *l, const ptx_instruction *i) {
     } else if (i->operands[1].kind == PTX_LIST) {
         lower_pack(l, i, type);
     } else {
-        ptx_slot from = acu_ptx_source(l, &i->operands[1], type), d = acu_ptx_target(l, &i->operands[0], type);
-        acu_ptx_emit_pure(l, acu_ptx_copy_all, d, type == PTX_PRED ? 0 : (unsigned)acu_ptx_type_size(type))->a = from;
+        ptx_slot from = acu_ptx_source(l, &i->operands[1], type),
+                 d = acu_ptx_target(l, &i->operands[0], type);
+        acu_ptx_emit_pure(l, acu_ptx_copy_all, d,
+                          type == PTX_PRED ? 0 : (unsigned)acu_ptx_type_size(type))
+            ->a = from;
     }
 }
 
@@ -128,7 +135,8 @@ void acu_ptx_lower_cvta(ptx_lowering *l, const ptx_instruction *i) {
     acu_ptx_words_end(l, &words);
     if (type != PTX_U64)
         acu_ptx_not_simulated(l, "addresses of 32 bits are not simulated");
-    ptx_slot from = acu_ptx_source(l, &i->operands[1], PTX_U64), d = acu_ptx_target(l, &i->operands[0], PTX_U64);
+    ptx_slot from = acu_ptx_source(l, &i->operands[1], PTX_U64),
+             d = acu_ptx_target(l, &i->operands[0], PTX_U64);
     ptx_op *op = acu_ptx_emit_pure(l, add_value, d, 8);
     op->a = from;
     op->value = (int64_t)(to ? -window : window);
@@ -138,7 +146,9 @@ static void is_in_window(ptx_warp *w, const ptx_op *op) {
     const uint64_t *a = ptx_at(w, op->a);
     uint32_t bits = 0;
     for (unsigned i = 0; i < PTX_LANES; i++)
-        bits |= (uint32_t)(op->value ? a[i] - (uint64_t)op->value < PTX_WINDOW_SIZE : a[i] < PTX_SHARED_WINDOW) << i;
+        bits |= (uint32_t)(op->value ? a[i] - (uint64_t)op->value < PTX_WINDOW_SIZE
+                                     : a[i] < PTX_SHARED_WINDOW)
+                << i;
     *(uint32_t *)ptx_at(w, op->d) = bits;
 }
 
@@ -147,7 +157,8 @@ void acu_ptx_lower_isspacep(ptx_lowering *l, const ptx_instruction *i) {
     acu_ptx_words(l, i, &words);
     ptx_space space = acu_ptx_take_space(&words);
     acu_ptx_words_end(l, &words);
-    ptx_slot from = acu_ptx_source(l, &i->operands[1], PTX_U64), d = acu_ptx_target(l, &i->operands[0], PTX_PRED);
+    ptx_slot from = acu_ptx_source(l, &i->operands[1], PTX_U64),
+             d = acu_ptx_target(l, &i->operands[0], PTX_PRED);
     ptx_op *op = acu_ptx_emit_pure(l, is_in_window, d, 0);
     op->a = from;
     op->value = (int64_t)window_of(space);

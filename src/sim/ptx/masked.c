@@ -71,12 +71,16 @@ static void masked_16(ptx_warp *w, const ptx_op *op) {
 }
 
 ptx_handler *acu_ptx_masked(unsigned size) {
-    return size == 0 ? masked_0 : size == 2 ? masked_2 : size == 4 ? masked_4 : size == 8 ? masked_8 : masked_16;
+    return size == 0   ? masked_0
+           : size == 2 ? masked_2
+           : size == 4 ? masked_4
+           : size == 8 ? masked_8
+                       : masked_16;
 }
 
 bool acu_ptx_is_masked(ptx_handler *handler) {
-    return handler == masked_0 || handler == masked_2 || handler == masked_4 || handler == masked_8 ||
-           handler == masked_16;
+    return handler == masked_0 || handler == masked_2 || handler == masked_4 ||
+           handler == masked_8 || handler == masked_16;
 }
 
 /* `more` is the operation without its guard. */

@@ -27,8 +27,8 @@ const ptx_memory_handlers *acu_ptx_memory_handlers(void) {
 
 /* ---- where addresses lead ---- */
 
-const ptx_range *acu_ptx_memory_range(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t address, size_t bytes,
-                                      bool writes) {
+const ptx_range *acu_ptx_memory_range(ptx_warp *w, const ptx_op *op, unsigned lane,
+                                      uint64_t address, size_t bytes, bool writes) {
     ptx_worker *worker = w->worker;
     const ptx_machine *machine = worker->launch->machine;
     ptx_range *site = &worker->site[op->site];
@@ -43,47 +43,57 @@ const ptx_range *acu_ptx_memory_range(ptx_warp *w, const ptx_op *op, unsigned la
     }
     ptx_range found;
     if (!machine->find(machine->data, address, &found) || found.last - address < bytes - 1)
-        acu_ptx_fail(w, lane, op, 700, address, "%s of %zu bytes, which are in no allocation that the device can access",
+        acu_ptx_fail(w, lane, op, 700, address,
+                     "%s of %zu bytes, which are in no allocation that the device can access",
                      writes ? "a write" : "a read", bytes);
     if (writes && !found.writable)
-        acu_ptx_fail(w, lane, op, 700, address, "a write of %zu bytes, which the device may only read", bytes);
+        acu_ptx_fail(w, lane, op, 700, address,
+                     "a write of %zu bytes, which the device may only read", bytes);
     worker->cached[worker->next_cached++ % PTX_CACHED] = found;
     *site = found;
     return site;
 }
 
-static char *shared_at(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t offset, size_t bytes) {
+static char *shared_at(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t offset,
+                       size_t bytes) {
     size_t size = w->block->shared_bytes;
     if (offset > size || size - offset < bytes)
-        acu_ptx_fail(w, lane, op, 700, offset, "an access of %zu bytes of shared memory, of which the block has %zu", bytes,
+        acu_ptx_fail(w, lane, op, 700, offset,
+                     "an access of %zu bytes of shared memory, of which the block has %zu", bytes,
                      size);
     return w->block->shared + offset;
 }
 
 static char *local_at(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t offset, size_t bytes) {
     if (offset > w->local_stride || w->local_stride - offset < bytes)
-        acu_ptx_fail(w, lane, op, 700, offset, "an access of %zu bytes of local memory, of which a thread has %zu", bytes,
+        acu_ptx_fail(w, lane, op, 700, offset,
+                     "an access of %zu bytes of local memory, of which a thread has %zu", bytes,
                      w->local_stride);
     return w->local + lane * w->local_stride + offset;
 }
 
-static char *param_at(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t offset, size_t bytes, bool writes) {
+static char *param_at(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t offset, size_t bytes,
+                      bool writes) {
     size_t size = w->code->param_bytes;
     if (writes || offset > size || size - offset < bytes)
-        acu_ptx_fail(w, lane, op, 700, offset, "%s of %zu bytes of the kernel's parameters, which have %zu",
+        acu_ptx_fail(w, lane, op, 700, offset,
+                     "%s of %zu bytes of the kernel's parameters, which have %zu",
                      writes ? "a write" : "a read", bytes, size);
     return (char *)(uintptr_t)w->worker->launch->params + offset;
 }
 
-char *acu_ptx_memory_at(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_space space, uint64_t address, size_t bytes,
-                        size_t align, bool writes) {
+char *acu_ptx_memory_at(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_space space,
+                        uint64_t address, size_t bytes, size_t align, bool writes) {
     if (address & (align - 1))
-        acu_ptx_fail(w, lane, op, 716, address, "an access of %zu bytes, whose address is not a multiple of %zu", bytes,
+        acu_ptx_fail(w, lane, op, 716, address,
+                     "an access of %zu bytes, whose address is not a multiple of %zu", bytes,
                      align);
     if ((space == PTX_GENERIC || space == PTX_GLOBAL) && address >= PTX_SHARED_WINDOW) {
         static const ptx_space spaces[] = {PTX_SHARED, PTX_LOCAL, PTX_GENERIC, PTX_PARAM};
-        uint64_t window = (address - PTX_SHARED_WINDOW) >> 40, offset = address & ((UINT64_C(1) << 40) - 1);
-        if (space == PTX_GLOBAL || window > 3 || spaces[window] == PTX_GENERIC || offset >= PTX_WINDOW_SIZE)
+        uint64_t window = (address - PTX_SHARED_WINDOW) >> 40,
+                 offset = address & ((UINT64_C(1) << 40) - 1);
+        if (space == PTX_GLOBAL || window > 3 || spaces[window] == PTX_GENERIC ||
+            offset >= PTX_WINDOW_SIZE)
             acu_ptx_fail(w, lane, op, 700, address, "%s of %zu bytes, which are in no allocation",
                          writes ? "a write" : "a read", bytes);
         space = spaces[window];
@@ -114,7 +124,8 @@ ptx_address acu_ptx_address(ptx_lowering *l, const ptx_operand *o, ptx_space spa
     if (o->is_register) {
         ptx_operand base = {.kind = PTX_REGISTER, .number = o->number, .place = o->place};
         bool narrow = acu_ptx_register_size(l, &base) == 4;
-        return (ptx_address){acu_ptx_source(l, &base, narrow ? PTX_U32 : PTX_U64), o->offset, narrow};
+        return (ptx_address){acu_ptx_source(l, &base, narrow ? PTX_U32 : PTX_U64), o->offset,
+                             narrow};
     }
     if (o->variable) {
         ptx_operand base = {.kind = PTX_VARIABLE, .variable = o->variable, .place = o->place};
@@ -130,7 +141,9 @@ static bool take_order(ptx_words *words) {
     acu_ptx_take_one(words, "cta cluster gpu sys");
     acu_ptx_take_one(words, "ca cg cs lu cv wb wt");
     acu_ptx_take(words, "nc");
-    acu_ptx_take_one(words, "L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate");
+    acu_ptx_take_one(
+        words,
+        "L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate");
     acu_ptx_take_one(words, "L2::evict_normal L2::evict_first L2::evict_last L2::cache_hint");
     acu_ptx_take_one(words, "L2::cache_hint");
     acu_ptx_take_one(words, "L2::64B L2::128B L2::256B");
@@ -144,7 +157,8 @@ static void fence(ptx_warp *w, const ptx_op *op) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-static void read_words(ptx_lowering *l, const ptx_instruction *i, ptx_access *access, ptx_type *type, bool *ordered) {
+static void read_words(ptx_lowering *l, const ptx_instruction *i, ptx_access *access,
+                       ptx_type *type, bool *ordered) {
     ptx_words words;
     acu_ptx_words(l, i, &words);
     *ordered = take_order(&words);
@@ -170,7 +184,8 @@ static unsigned log2_of(unsigned size) {
 }
 
 /* Loads a constant of the launch into a register: a parameter of the kernel. */
-static void load_param(ptx_lowering *l, const ptx_operand *o, uint64_t offset, const ptx_access *access) {
+static void load_param(ptx_lowering *l, const ptx_operand *o, uint64_t offset,
+                       const ptx_access *access) {
     unsigned size = acu_ptx_register_size(l, o);
     ptx_slot d = acu_ptx_register_slot(l, o->number);
     ptx_slot from = acu_ptx_param_as(l, offset, access->size, size, access->is_signed);
@@ -183,7 +198,8 @@ static void add_fence(ptx_lowering *l, bool ordered) {
 }
 
 /* Fills in the slots of the elements; an access of 16 bytes is one of two elements of 8. */
-static void read_elements(ptx_lowering *l, const ptx_operand *list, ptx_access *access, ptx_type type, bool loads) {
+static void read_elements(ptx_lowering *l, const ptx_operand *list, ptx_access *access,
+                          ptx_type type, bool loads) {
     if (list->kind == PTX_LIST ? list->element_count != access->count : access->count != 1)
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
     access->register_size = access->size < 2 ? 2 : access->size;
@@ -228,7 +244,8 @@ void acu_ptx_lower_load(ptx_lowering *l, const ptx_instruction *i) {
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
     const ptx_operand *at = &i->operands[1];
     read_elements(l, &i->operands[0], access, type, true);
-    if (access->space == PTX_PARAM && at->variable && acu_ptx_is_kernel_param(l, at->variable) && access->size <= 8) {
+    if (access->space == PTX_PARAM && at->variable && acu_ptx_is_kernel_param(l, at->variable) &&
+        access->size <= 8) {
         for (unsigned n = 0; n < access->count; n++)
             if (access->slots[n] != UINT32_MAX)
                 load_param(l, element(&i->operands[0], n),

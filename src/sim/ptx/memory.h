@@ -1,29 +1,33 @@
-/* How operations reach memory: every access is checked, and a lane that may not access what it wants ends the kernel. */
+/* How operations reach memory: every access is checked, and a lane that may not access what it
+ * wants ends the kernel. */
 #ifndef ACU_SIM_PTX_MEMORY_H
 #define ACU_SIM_PTX_MEMORY_H
 
 #include "sim/ptx/grid.h"
 
-/* What a load or a store does; `more` of its operation. The operation's `a` is the address, `value` its offset. */
+/* What a load or a store does; `more` of its operation. The operation's `a` is the address, `value`
+ * its offset. */
 typedef struct ptx_access {
-    ptx_space space;      /* PTX_GLOBAL also stands for constants */
-    uint8_t size, count;  /* bytes of an element in memory, and how many elements a lane has */
+    ptx_space space;       /* PTX_GLOBAL also stands for constants */
+    uint8_t size, count;   /* bytes of an element in memory, and how many elements a lane has */
     uint8_t register_size; /* bytes of an element in a register */
-    bool is_signed;       /* loads extend the sign */
-    bool narrow;          /* the address has 32 bits */
-    ptx_slot slots[16];   /* of the elements; UINT32_MAX: `_` */
+    bool is_signed;        /* loads extend the sign */
+    bool narrow;           /* the address has 32 bits */
+    ptx_slot slots[16];    /* of the elements; UINT32_MAX: `_` */
 } ptx_access;
 
-/* Returns where a lane's bytes are. The kernel ends where the lane may not access them, or they are not aligned to `align`
- * (a power of two). */
-char *acu_ptx_memory_at(ptx_warp *warp, const ptx_op *op, unsigned lane, ptx_space space, uint64_t address, size_t bytes,
-                        size_t align, bool writes);
+/* Returns where a lane's bytes are. The kernel ends where the lane may not access them, or they are
+ * not aligned to `align` (a power of two). */
+char *acu_ptx_memory_at(ptx_warp *warp, const ptx_op *op, unsigned lane, ptx_space space,
+                        uint64_t address, size_t bytes, size_t align, bool writes);
 
-/* Finds the allocation that has the bytes of one lane in global memory, and remembers it for the operation. */
-const ptx_range *acu_ptx_memory_range(ptx_warp *warp, const ptx_op *op, unsigned lane, uint64_t address, size_t bytes,
-                                      bool writes);
+/* Finds the allocation that has the bytes of one lane in global memory, and remembers it for the
+ * operation. */
+const ptx_range *acu_ptx_memory_range(ptx_warp *warp, const ptx_op *op, unsigned lane,
+                                      uint64_t address, size_t bytes, bool writes);
 
-/* The handlers of loads and stores for this processor, by the binary logarithm of the element's size. */
+/* The handlers of loads and stores for this processor, by the binary logarithm of the element's
+ * size. */
 typedef struct ptx_memory_handlers {
     ptx_handler *load[4], *store[4];
 } ptx_memory_handlers;
@@ -37,6 +41,7 @@ typedef struct ptx_address {
 } ptx_address;
 
 struct ptx_lowering;
-ptx_address acu_ptx_address(struct ptx_lowering *lowering, const ptx_operand *operand, ptx_space space);
+ptx_address acu_ptx_address(struct ptx_lowering *lowering, const ptx_operand *operand,
+                            ptx_space space);
 
 #endif

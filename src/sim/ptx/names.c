@@ -93,7 +93,8 @@ bool acu_ptx_names_add(ptx_names *names, const ptx_name *name) {
     return true;
 }
 
-const ptx_name *acu_ptx_names_here(const ptx_names *names, const char *name, size_t length, unsigned scope) {
+const ptx_name *acu_ptx_names_here(const ptx_names *names, const char *name, size_t length,
+                                   unsigned scope) {
     if (!names->table_size)
         return NULL;
     for (size_t at = hash_of(name, length, scope) & (names->table_size - 1); names->table[at];
@@ -105,7 +106,8 @@ const ptx_name *acu_ptx_names_here(const ptx_names *names, const char *name, siz
     return NULL;
 }
 
-const ptx_name *acu_ptx_names_find(const ptx_names *names, const char *name, size_t length, unsigned scope) {
+const ptx_name *acu_ptx_names_find(const ptx_names *names, const char *name, size_t length,
+                                   unsigned scope) {
     for (;; scope = names->parents[scope]) {
         const ptx_name *one = acu_ptx_names_here(names, name, length, scope);
         if (one || !scope)

@@ -29,7 +29,8 @@ typedef struct ptx_names ptx_names;
 ptx_names *acu_ptx_names_new(void);
 void acu_ptx_names_free(ptx_names *names);
 
-/* Begin a scope in the current one, and end it. Scope 0 is the module. What ended stays known to acu_ptx_names_find(). */
+/* Begin a scope in the current one, and end it. Scope 0 is the module. What ended stays known to
+ * acu_ptx_names_find(). */
 unsigned acu_ptx_names_enter(ptx_names *names);
 void acu_ptx_names_leave(ptx_names *names);
 unsigned acu_ptx_names_scope(const ptx_names *names);
@@ -37,8 +38,10 @@ unsigned acu_ptx_names_scope(const ptx_names *names);
 /* Adds a name to a scope; false without memory. */
 bool acu_ptx_names_add(ptx_names *names, const ptx_name *name);
 /* Returns the name in just that scope; NULL if it is not there. */
-const ptx_name *acu_ptx_names_here(const ptx_names *names, const char *name, size_t length, unsigned scope);
+const ptx_name *acu_ptx_names_here(const ptx_names *names, const char *name, size_t length,
+                                   unsigned scope);
 /* Returns the name in the scope or one around it; NULL if there is none. */
-const ptx_name *acu_ptx_names_find(const ptx_names *names, const char *name, size_t length, unsigned scope);
+const ptx_name *acu_ptx_names_find(const ptx_names *names, const char *name, size_t length,
+                                   unsigned scope);
 
 #endif

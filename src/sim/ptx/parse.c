@@ -8,10 +8,11 @@
 
 /* ---- errors and words ---- */
 
-void acu_ptx_parse_fail(ptx_parser *p, ptx_result result, ptx_place place, const char *format, ...) {
+void acu_ptx_parse_fail(ptx_parser *p, ptx_result result, ptx_place place, const char *format,
+                        ...) {
     va_list list;
-    int used = snprintf(p->error->text, sizeof p->error->text, "ptxas application ptx input, line %u; error   : ",
-                        place.line);
+    int used = snprintf(p->error->text, sizeof p->error->text,
+                        "ptxas application ptx input, line %u; error   : ", place.line);
     va_start(list, format);
     vsnprintf(p->error->text + used, sizeof p->error->text - (size_t)used, format, list);
     va_end(list);
@@ -75,7 +76,8 @@ void acu_ptx_parse_add_name(ptx_parser *p, ptx_name name) {
     name.length = strlen(name.name);
     name.scope = acu_ptx_names_scope(p->names);
     if (acu_ptx_names_here(p->names, name.name, name.length, name.scope))
-        acu_ptx_parse_fail(p, PTX_INVALID, p->text.before, "Duplicate definition of '%s'", name.name);
+        acu_ptx_parse_fail(p, PTX_INVALID, p->text.before, "Duplicate definition of '%s'",
+                           name.name);
     if (!acu_ptx_names_add(p->names, &name))
         end_without_memory(p);
 }
@@ -86,7 +88,8 @@ static void read_version(ptx_parser *p) {
     unsigned major = 0, minor = 0;
     ptx_place place = p->text.place;
     if (!acu_ptx_text_is(&p->text, ".version"))
-        acu_ptx_parse_fail(p, PTX_INVALID, place, "Missing .version directive at start of file '(null)'");
+        acu_ptx_parse_fail(p, PTX_INVALID, place,
+                           "Missing .version directive at start of file '(null)'");
     acu_ptx_text_next(&p->text);
     char text[16] = "";
     if (!acu_ptx_text_is_number(&p->text) || p->text.length >= sizeof text)
@@ -97,8 +100,8 @@ static void read_version(ptx_parser *p) {
     p->module->version = (int)(major * 10 + minor);
     if (p->module->version > p->newest)
         acu_ptx_parse_fail(p, PTX_UNSUPPORTED, place,
-                           "Unsupported .version %u.%u; current version is '%d.%d'", major, minor, p->newest / 10,
-                           p->newest % 10);
+                           "Unsupported .version %u.%u; current version is '%d.%d'", major, minor,
+                           p->newest / 10, p->newest % 10);
     acu_ptx_text_next(&p->text);
 }
 
@@ -125,7 +128,10 @@ static bool read_linkage(ptx_parser *p) {
     static const struct {
         const char *word;
         ptx_linkage linkage;
-    } words[] = {{".visible", PTX_VISIBLE}, {".extern", PTX_EXTERN}, {".weak", PTX_WEAK}, {".common", PTX_COMMON}};
+    } words[] = {{".visible", PTX_VISIBLE},
+                 {".extern", PTX_EXTERN},
+                 {".weak", PTX_WEAK},
+                 {".common", PTX_COMMON}};
     for (size_t n = 0; n < sizeof words / sizeof *words; n++)
         if (acu_ptx_parse_accept(p, words[n].word)) {
             p->linkage = words[n].linkage;
@@ -138,7 +144,10 @@ static bool read_space(ptx_parser *p, ptx_space *space) {
     static const struct {
         const char *word;
         ptx_space space;
-    } words[] = {{".global", PTX_GLOBAL}, {".const", PTX_CONST}, {".shared", PTX_SHARED}, {".local", PTX_LOCAL},
+    } words[] = {{".global", PTX_GLOBAL},
+                 {".const", PTX_CONST},
+                 {".shared", PTX_SHARED},
+                 {".local", PTX_LOCAL},
                  {".tex", PTX_GLOBAL}};
     for (size_t n = 0; n < sizeof words / sizeof *words; n++)
         if (acu_ptx_parse_accept(p, words[n].word)) {
@@ -192,7 +201,8 @@ static void read_module(ptx_parser *p) {
 
 /* ---- the whole ---- */
 
-ptx_result acu_ptx_parse(const char *text, size_t size, int newest, ptx_module **module, ptx_error *error) {
+ptx_result acu_ptx_parse(const char *text, size_t size, int newest, ptx_module **module,
+                         ptx_error *error) {
     ptx_parser *p = calloc(1, sizeof *p);
     ptx_result result = PTX_NO_MEMORY;
     *module = NULL;
@@ -209,7 +219,8 @@ ptx_result acu_ptx_parse(const char *text, size_t size, int newest, ptx_module *
         p->last_variable = &p->module->variables;
         p->last_function = &p->module->functions;
         acu_ptx_text_begin(&p->text, text, size);
-        p->linked = strncmp(text, PTX_LINKED, size < strlen(PTX_LINKED) ? size : strlen(PTX_LINKED)) == 0;
+        p->linked =
+            strncmp(text, PTX_LINKED, size < strlen(PTX_LINKED) ? size : strlen(PTX_LINKED)) == 0;
         if (!setjmp(p->end))
             read_module(p);
         result = p->result;

@@ -25,12 +25,14 @@ static void add_parameters(ptx_parser *p, ptx_variable *list) {
         if (!v->name)
             continue;
         if (!v->in_register) {
-            acu_ptx_parse_add_name(p, (ptx_name){.name = v->name, .kind = PTX_NAME_VARIABLE, .is = v});
+            acu_ptx_parse_add_name(p,
+                                   (ptx_name){.name = v->name, .kind = PTX_NAME_VARIABLE, .is = v});
             continue;
         }
         v->number = acu_ptx_parse_new_register(
             p, (ptx_register){.name = v->name, .number = -1, .type = v->type, .vector = v->vector});
-        acu_ptx_parse_add_name(p, (ptx_name){.name = v->name, .kind = PTX_NAME_REGISTER, .number = v->number});
+        acu_ptx_parse_add_name(
+            p, (ptx_name){.name = v->name, .kind = PTX_NAME_REGISTER, .number = v->number});
     }
 }
 
@@ -65,7 +67,8 @@ static bool read_performance(ptx_parser *p, ptx_function *f) {
         f->explicit_cluster = true;
     else if (acu_ptx_parse_accept(p, ".noreturn"))
         f->no_return = true;
-    else if (acu_ptx_parse_accept(p, ".abi_preserve") || acu_ptx_parse_accept(p, ".abi_preserve_control"))
+    else if (acu_ptx_parse_accept(p, ".abi_preserve") ||
+             acu_ptx_parse_accept(p, ".abi_preserve_control"))
         acu_ptx_parse_integer(p);
     else if (!acu_ptx_parse_accept(p, ".blocksareclusters") && !acu_ptx_parse_accept(p, ".noabi"))
         return acu_ptx_parse_directive(p);
@@ -141,8 +144,11 @@ static void add_label_use(ptx_parser *p, unsigned *number) {
     const ptx_text *t = &p->text;
     if (!acu_ptx_text_is_name(t))
         acu_ptx_parse_refuse(p);
-    p->uses[p->use_count++] = (ptx_label_use){.number = number, .name = t->word, .length = t->length,
-                                              .scope = acu_ptx_names_scope(p->names), .place = t->place};
+    p->uses[p->use_count++] = (ptx_label_use){.number = number,
+                                              .name = t->word,
+                                              .length = t->length,
+                                              .scope = acu_ptx_names_scope(p->names),
+                                              .place = t->place};
     acu_ptx_text_next(&p->text);
 }
 
@@ -175,7 +181,8 @@ static void read_prototype(ptx_parser *p, ptx_table *table) {
     }
 }
 
-/* Reads .branchtargets, .calltargets or .callprototype behind its label. False: the current word is none of them. */
+/* Reads .branchtargets, .calltargets or .callprototype behind its label. False: the current word is
+ * none of them. */
 static bool read_table(ptx_parser *p, const char *name) {
     ptx_table *table = acu_ptx_parse_alloc(p, sizeof *table);
     table->name = name;
@@ -218,8 +225,9 @@ static void read_label(ptx_parser *p) {
     const char *name = acu_ptx_parse_name(p);
     acu_ptx_parse_expect(p, ":");
     if (!read_table(p, name))
-        acu_ptx_parse_add_name(
-            p, (ptx_name){.name = name, .kind = PTX_NAME_LABEL, .number = p->function->instruction_count});
+        acu_ptx_parse_add_name(p, (ptx_name){.name = name,
+                                             .kind = PTX_NAME_LABEL,
+                                             .number = p->function->instruction_count});
 }
 
 static void read_body_statement(ptx_parser *p) {
@@ -276,8 +284,10 @@ static void resolve_labels(ptx_parser *p) {
     for (unsigned n = 0; n < p->use_count; n++) {
         const ptx_label_use *use = &p->uses[n];
         const ptx_name *known = acu_ptx_names_find(p->names, use->name, use->length, use->scope);
-        if (!known || (known->kind != PTX_NAME_LABEL && !(use->operand && known->kind == PTX_NAME_TABLE)))
-            acu_ptx_parse_fail(p, PTX_INVALID, use->place, "Unknown symbol '%.*s'", (int)use->length, use->name);
+        if (!known ||
+            (known->kind != PTX_NAME_LABEL && !(use->operand && known->kind == PTX_NAME_TABLE)))
+            acu_ptx_parse_fail(p, PTX_INVALID, use->place, "Unknown symbol '%.*s'",
+                               (int)use->length, use->name);
         if (!use->operand) {
             *use->number = known->number;
         } else if (known->kind == PTX_NAME_TABLE) {
@@ -345,7 +355,8 @@ void acu_ptx_parse_function(ptx_parser *p, bool is_entry) {
     }
     if (known != f && known->has_body) {
         if (!p->linked)
-            acu_ptx_parse_fail(p, PTX_INVALID, f->place, "Duplicate definition of function '%s'", f->name);
+            acu_ptx_parse_fail(p, PTX_INVALID, f->place, "Duplicate definition of function '%s'",
+                               f->name);
         skip_braces(p);
         return;
     }

@@ -9,7 +9,8 @@ static void read_operand(ptx_parser *p, ptx_operand *o);
 
 /* ---- names ---- */
 
-/* Returns the number of the component at the end of a name: .x .y .z .w, .r .g .b .a; -1: there is none. */
+/* Returns the number of the component at the end of a name: .x .y .z .w, .r .g .b .a; -1: there is
+ * none. */
 static int component_of(const char *word, size_t length) {
     static const char letters[] = "xyzwrgba";
     if (length < 3 || word[length - 2] != '.')
@@ -51,7 +52,8 @@ static bool read_special(ptx_operand *o, const char *word, size_t length) {
     return true;
 }
 
-static bool read_register_named(const ptx_parser *p, ptx_operand *o, const char *word, size_t length) {
+static bool read_register_named(const ptx_parser *p, ptx_operand *o, const char *word,
+                                size_t length) {
     unsigned scope = acu_ptx_names_scope(p->names);
     const ptx_name *known = acu_ptx_names_find(p->names, word, length, scope);
     if (known && known->kind == PTX_NAME_REGISTER) {
@@ -75,7 +77,8 @@ static bool read_register_named(const ptx_parser *p, ptx_operand *o, const char 
     return true;
 }
 
-/* Reads a register with what may be behind it: .x of a vector, .b0 or .h1 of a video instruction. */
+/* Reads a register with what may be behind it: .x of a vector, .b0 or .h1 of a video instruction.
+ */
 static bool read_register(const ptx_parser *p, ptx_operand *o, const char *word, size_t length) {
     if (read_register_named(p, o, word, length))
         return true;
@@ -97,11 +100,15 @@ static bool read_register(const ptx_parser *p, ptx_operand *o, const char *word,
 
 static void add_use(ptx_parser *p, ptx_operand *o) {
     p->uses = acu_ptx_parse_grow(p, p->uses, p->use_count, &p->use_room, sizeof *p->uses);
-    p->uses[p->use_count++] = (ptx_label_use){.operand = o, .name = p->text.word, .length = p->text.length,
-                                              .scope = acu_ptx_names_scope(p->names), .place = p->text.place};
+    p->uses[p->use_count++] = (ptx_label_use){.operand = o,
+                                              .name = p->text.word,
+                                              .length = p->text.length,
+                                              .scope = acu_ptx_names_scope(p->names),
+                                              .place = p->text.place};
 }
 
-/* Reads a name: a register, a special register, a variable, a function, or a label, which may come later. */
+/* Reads a name: a register, a special register, a variable, a function, or a label, which may come
+ * later. */
 static void read_name(ptx_parser *p, ptx_operand *o, bool may_be_label) {
     const char *word = p->text.word;
     size_t length = p->text.length;
@@ -111,7 +118,8 @@ static void read_name(ptx_parser *p, ptx_operand *o, bool may_be_label) {
         o->kind = PTX_INTEGER;
         o->bits = 32;
     } else if (!read_register(p, o, word, length) && !read_special(o, word, length)) {
-        const ptx_name *known = acu_ptx_names_find(p->names, word, length, acu_ptx_names_scope(p->names));
+        const ptx_name *known =
+            acu_ptx_names_find(p->names, word, length, acu_ptx_names_scope(p->names));
         if (known && known->kind == PTX_NAME_VARIABLE) {
             o->kind = PTX_VARIABLE;
             o->variable = known->is;
@@ -159,7 +167,9 @@ static void read_list(ptx_parser *p, ptx_operand *o, ptx_operand_kind kind, cons
 
 /* Reads what may be added to an address. */
 static int64_t read_offset(ptx_parser *p) {
-    return acu_ptx_text_is(&p->text, "+") || acu_ptx_text_is(&p->text, "-") ? (int64_t)acu_ptx_parse_integer(p) : 0;
+    return acu_ptx_text_is(&p->text, "+") || acu_ptx_text_is(&p->text, "-")
+               ? (int64_t)acu_ptx_parse_integer(p)
+               : 0;
 }
 
 /* Reads generic(variable) + offset. */
@@ -230,7 +240,8 @@ static void read_operand(ptx_parser *p, ptx_operand *o) {
         read_generic(p, o);
     } else if (acu_ptx_parse_is_constant(p)) {
         ptx_text before = p->text;
-        if (acu_ptx_parse_accept(p, "-") && acu_ptx_text_is_name(&p->text) && !acu_ptx_text_is(&p->text, "WARP_SZ")) {
+        if (acu_ptx_parse_accept(p, "-") && acu_ptx_text_is_name(&p->text) &&
+            !acu_ptx_text_is(&p->text, "WARP_SZ")) {
             read_name(p, o, false);
             o->negated = true;
             return;
@@ -263,7 +274,8 @@ static void read_guard(ptx_parser *p, ptx_instruction *i) {
 }
 
 /* Reads the operands; in call, parentheses are groups. */
-static unsigned read_operands(ptx_parser *p, ptx_instruction *i, ptx_operand *operands, bool calls) {
+static unsigned read_operands(ptx_parser *p, ptx_instruction *i, ptx_operand *operands,
+                              bool calls) {
     unsigned count = 0;
     while (!acu_ptx_text_is(&p->text, ";")) {
         if (count == MOST_OPERANDS)
@@ -303,15 +315,15 @@ void acu_ptx_parse_instruction(ptx_parser *p) {
     for (unsigned n = uses; n < p->use_count; n++)
         if (p->uses[n].operand) {
             if (p->uses[n].operand < operands || p->uses[n].operand >= operands + MOST_OPERANDS)
-                acu_ptx_parse_fail(p, PTX_INVALID, p->uses[n].place, "Unknown symbol '%.*s'", (int)p->uses[n].length,
-                                   p->uses[n].name);
+                acu_ptx_parse_fail(p, PTX_INVALID, p->uses[n].place, "Unknown symbol '%.*s'",
+                                   (int)p->uses[n].length, p->uses[n].name);
             p->uses[n].operand = i.operands + (p->uses[n].operand - operands);
         }
     for (unsigned n = 0; n < i.operand_count; n++)
         if (operands[n].kind == PTX_FUNCTION && !calls)
             acu_ptx_parse_take_function(operands[n].function);
     ptx_function *f = p->function;
-    p->instructions =
-        acu_ptx_parse_grow(p, p->instructions, f->instruction_count, &p->instruction_room, sizeof *p->instructions);
+    p->instructions = acu_ptx_parse_grow(p, p->instructions, f->instruction_count,
+                                         &p->instruction_room, sizeof *p->instructions);
     p->instructions[f->instruction_count++] = i;
 }

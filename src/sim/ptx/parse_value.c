@@ -60,8 +60,9 @@ static int binding_of(const ptx_text *t) {
     static const struct {
         const char *word;
         int binding;
-    } operators[] = {{"||", 2}, {"&&", 3}, {"|", 4}, {"^", 5}, {"&", 6}, {"==", 7}, {"!=", 7}, {"<", 8}, {"<=", 8},
-                     {">", 8}, {">=", 8}, {"<<", 9}, {">>", 9}, {"+", 10}, {"-", 10}, {"*", 11}, {"/", 11}, {"%", 11}};
+    } operators[] = {{"||", 2}, {"&&", 3}, {"|", 4},  {"^", 5},  {"&", 6},  {"==", 7},
+                     {"!=", 7}, {"<", 8},  {"<=", 8}, {">", 8},  {">=", 8}, {"<<", 9},
+                     {">>", 9}, {"+", 10}, {"-", 10}, {"*", 11}, {"/", 11}, {"%", 11}};
     for (size_t n = 0; n < sizeof operators / sizeof *operators; n++)
         if (acu_ptx_text_is(t, operators[n].word))
             return operators[n].binding;
@@ -93,7 +94,8 @@ static ptx_value compute_reals(ptx_parser *p, char a, char b, double x, double y
 
 static uint64_t divide(ptx_parser *p, int64_t x, int64_t y, bool rest) {
     if (!y || (x == INT64_MIN && y == -1))
-        acu_ptx_parse_fail(p, PTX_INVALID, p->text.before, "Division by zero in a constant expression");
+        acu_ptx_parse_fail(p, PTX_INVALID, p->text.before,
+                           "Division by zero in a constant expression");
     return (uint64_t)(rest ? x % y : x / y);
 }
 
@@ -184,8 +186,9 @@ static ptx_value read_expression(ptx_parser *p, int binding) {
         char a = p->text.word[0], b = p->text.length > 1 ? p->text.word[1] : '\0';
         acu_ptx_text_next(&p->text);
         ptx_value right = read_expression(p, next + 1);
-        left = left.is_float || right.is_float ? compute_reals(p, a, b, as_double(left), as_double(right))
-                                               : integer(compute(p, a, b, left.bits, right.bits));
+        left = left.is_float || right.is_float
+                   ? compute_reals(p, a, b, as_double(left), as_double(right))
+                   : integer(compute(p, a, b, left.bits, right.bits));
     }
     if (binding <= 1 && acu_ptx_parse_accept(p, "?")) {
         ptx_value yes = read_expression(p, 1);
@@ -219,6 +222,6 @@ uint64_t acu_ptx_parse_count(ptx_parser *p) {
 
 bool acu_ptx_parse_is_constant(const ptx_parser *p) {
     const ptx_text *t = &p->text;
-    return acu_ptx_text_is_number(t) || acu_ptx_text_is(t, "-") || acu_ptx_text_is(t, "~") || acu_ptx_text_is(t, "(") ||
-           acu_ptx_text_is(t, "+") || acu_ptx_text_is(t, "WARP_SZ");
+    return acu_ptx_text_is_number(t) || acu_ptx_text_is(t, "-") || acu_ptx_text_is(t, "~") ||
+           acu_ptx_text_is(t, "(") || acu_ptx_text_is(t, "+") || acu_ptx_text_is(t, "WARP_SZ");
 }

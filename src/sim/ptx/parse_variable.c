@@ -100,7 +100,8 @@ static void put_value(ptx_parser *p, filling *f, ptx_value value) {
     const ptx_variable *v = f->variable;
     size_t size = acu_ptx_type_size(v->type);
     if (f->used + size > v->size)
-        acu_ptx_parse_fail(p, PTX_INVALID, p->text.before, "Too many initializers for '%s'", v->name);
+        acu_ptx_parse_fail(p, PTX_INVALID, p->text.before, "Too many initializers for '%s'",
+                           v->name);
     uint64_t bits = value.bits;
     if (value.is_float && value.type == PTX_F64 && size == 4) {
         double wide;
@@ -134,7 +135,8 @@ static void read_address(ptx_parser *p, filling *f, uint64_t mask) {
     }
     ptx_place place = p->text.place;
     const char *name = acu_ptx_parse_name(p);
-    const ptx_name *known = acu_ptx_names_find(p->names, name, strlen(name), acu_ptx_names_scope(p->names));
+    const ptx_name *known =
+        acu_ptx_names_find(p->names, name, strlen(name), acu_ptx_names_scope(p->names));
     if (!known || (known->kind != PTX_NAME_VARIABLE && known->kind != PTX_NAME_FUNCTION))
         acu_ptx_parse_fail(p, PTX_INVALID, place, "Unknown symbol '%s'", name);
     if (known->kind == PTX_NAME_VARIABLE)
@@ -194,14 +196,16 @@ static void read_initial(ptx_parser *p, filling *f) {
 static void read_initializer(ptx_parser *p, ptx_variable *v) {
     filling f = {.variable = v};
     if (!v->size)
-        acu_ptx_parse_fail(p, PTX_INVALID, v->place, "Variable '%s' without a size cannot have an initial value", v->name);
+        acu_ptx_parse_fail(p, PTX_INVALID, v->place,
+                           "Variable '%s' without a size cannot have an initial value", v->name);
     v->bytes = acu_ptx_parse_alloc(p, v->size + 8);
     read_initial(p, &f);
 }
 
 /* ---- statements ---- */
 
-/* Adds a variable to the module or the function. One that is declared extern first is the same when it is defined. */
+/* Adds a variable to the module or the function. One that is declared extern first is the same when
+ * it is defined. */
 static void add_variable(ptx_parser *p, ptx_variable *v) {
     const ptx_name *known =
         acu_ptx_names_here(p->names, v->name, strlen(v->name), acu_ptx_names_scope(p->names));
@@ -271,7 +275,8 @@ ptx_variable *acu_ptx_parse_parameter(ptx_parser *p) {
 
 unsigned acu_ptx_parse_new_register(ptx_parser *p, ptx_register what) {
     ptx_function *f = p->function;
-    p->registers = acu_ptx_parse_grow(p, p->registers, f->register_count, &p->register_room, sizeof *p->registers);
+    p->registers = acu_ptx_parse_grow(p, p->registers, f->register_count, &p->register_room,
+                                      sizeof *p->registers);
     p->registers[f->register_count] = what;
     return f->register_count++;
 }
@@ -280,12 +285,15 @@ void acu_ptx_parse_registers(ptx_parser *p) {
     ptx_variable v = {0};
     read_qualifiers(p, &v);
     do {
-        ptx_register r = {.name = acu_ptx_parse_name(p), .number = -1, .type = v.type, .vector = v.vector};
-        ptx_name name = {.name = r.name, .kind = PTX_NAME_REGISTER, .number = p->function->register_count};
+        ptx_register r = {
+            .name = acu_ptx_parse_name(p), .number = -1, .type = v.type, .vector = v.vector};
+        ptx_name name = {
+            .name = r.name, .kind = PTX_NAME_REGISTER, .number = p->function->register_count};
         if (acu_ptx_text_is(&p->text, "<")) {
             uint64_t count = acu_ptx_parse_count(p);
             if (count > 10000000)
-                acu_ptx_parse_fail(p, PTX_INVALID, p->text.before, "Too many registers '%s'", r.name);
+                acu_ptx_parse_fail(p, PTX_INVALID, p->text.before, "Too many registers '%s'",
+                                   r.name);
             name.kind = PTX_NAME_REGISTERS;
             name.count = (unsigned)count;
             for (r.number = 0; r.number < (int)count; r.number++)

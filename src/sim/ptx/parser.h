@@ -46,8 +46,8 @@ typedef struct ptx_parser {
 enum { PTX_MOST_DEPTH = 200 };
 
 /* ---- errors ---- */
-_Noreturn void acu_ptx_parse_fail(ptx_parser *parser, ptx_result result, ptx_place place, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+_Noreturn void acu_ptx_parse_fail(ptx_parser *parser, ptx_result result, ptx_place place,
+                                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* The current word is not what can be here. */
 _Noreturn void acu_ptx_parse_refuse(ptx_parser *parser);
 
@@ -58,14 +58,15 @@ void acu_ptx_parse_expect(ptx_parser *parser, const char *word);
 const char *acu_ptx_parse_name(ptx_parser *parser);
 void *acu_ptx_parse_alloc(ptx_parser *parser, size_t size);
 /* Makes room for one more element of an array outside of the arena. */
-void *acu_ptx_parse_grow(ptx_parser *parser, void *array, unsigned count, unsigned *room, size_t size);
+void *acu_ptx_parse_grow(ptx_parser *parser, void *array, unsigned count, unsigned *room,
+                         size_t size);
 void acu_ptx_parse_add_name(ptx_parser *parser, ptx_name name);
 
 /* ---- constants ---- */
 typedef struct ptx_value {
     bool is_float;
-    ptx_type type;  /* of a float: PTX_F32 or PTX_F64 */
-    uint64_t bits;  /* of the float, or the integer */
+    ptx_type type; /* of a float: PTX_F32 or PTX_F64 */
+    uint64_t bits; /* of the float, or the integer */
 } ptx_value;
 /* Reads a constant expression. */
 ptx_value acu_ptx_parse_constant(ptx_parser *parser);
@@ -76,7 +77,8 @@ uint64_t acu_ptx_parse_count(ptx_parser *parser);
 bool acu_ptx_parse_is_constant(const ptx_parser *parser);
 
 /* ---- declarations ---- */
-/* Reads a variable behind its state space, with what is initial, and all others of the statement. */
+/* Reads a variable behind its state space, with what is initial, and all others of the statement.
+ */
 void acu_ptx_parse_variables(ptx_parser *parser, ptx_space space);
 /* Reads one parameter in parentheses, whose space is the current word. */
 ptx_variable *acu_ptx_parse_parameter(ptx_parser *parser);
@@ -89,7 +91,8 @@ unsigned acu_ptx_parse_new_register(ptx_parser *parser, ptx_register what);
 void acu_ptx_parse_function(ptx_parser *parser, bool is_entry);
 /* Reads (parameters) of a function or a prototype. */
 ptx_variable *acu_ptx_parse_parameters(ptx_parser *parser);
-/* Reads a directive that stands in functions and in modules: .loc, .file, .section, .pragma. False: it is none. */
+/* Reads a directive that stands in functions and in modules: .loc, .file, .section, .pragma. False:
+ * it is none. */
 bool acu_ptx_parse_directive(ptx_parser *parser);
 /* Reads an instruction, whose guard or opcode is the current word. */
 void acu_ptx_parse_instruction(ptx_parser *parser);

@@ -43,7 +43,8 @@ bool acu_ptx_special_is_constant(ptx_special s) {
 }
 
 bool acu_ptx_special_is_of_block(ptx_special s) {
-    return s == PTX_CTAID || s == PTX_CLUSTERID || s == PTX_CLUSTER_CTAID || s == PTX_CLUSTER_CTARANK || s == PTX_SMID;
+    return s == PTX_CTAID || s == PTX_CLUSTERID || s == PTX_CLUSTER_CTAID ||
+           s == PTX_CLUSTER_CTARANK || s == PTX_SMID;
 }
 
 bool acu_ptx_special_is_clock(ptx_special s) {
@@ -61,7 +62,6 @@ static void put_all(char *at, unsigned size, uint64_t value) {
 }
 
 /* ---- launches ---- */
-
 
 static size_t dynamic_at(const ptx_launch *launch) {
     size_t align = launch->code->shared_align < 16 ? 16 : launch->code->shared_align;
@@ -172,7 +172,8 @@ static uint64_t block_special(const ptx_block *block, ptx_special special, unsig
     case PTX_CLUSTER_CTAID:
         return index[n] % cluster[n];
     case PTX_CLUSTER_CTARANK:
-        return index[0] % cluster[0] + cluster[0] * (index[1] % cluster[1] + cluster[1] * (index[2] % cluster[2]));
+        return index[0] % cluster[0] +
+               cluster[0] * (index[1] % cluster[1] + cluster[1] * (index[2] % cluster[2]));
     default: /* %smid */
         return block->number % (launch->multiprocessors ? launch->multiprocessors : 1);
     }
@@ -183,7 +184,8 @@ void acu_ptx_fill_block(const ptx_block *block, char *bank) {
     for (uint32_t n = 0; n < code->special_count; n++) {
         const ptx_special_slot *s = &code->specials[n];
         if (PTX_SLOT_BANK(s->slot) == PTX_BANK_BLOCK)
-            put_all(bank + PTX_SLOT_OFFSET(s->slot), s->size, block_special(block, s->special, s->component));
+            put_all(bank + PTX_SLOT_OFFSET(s->slot), s->size,
+                    block_special(block, s->special, s->component));
     }
 }
 
@@ -210,7 +212,8 @@ void acu_ptx_fill_warp(const ptx_warp *w) {
         if (PTX_SLOT_BANK(s->slot) != PTX_BANK_WARP)
             continue;
         for (unsigned i = 0; i < PTX_LANES; i++)
-            put(w->base[PTX_BANK_WARP] + PTX_SLOT_OFFSET(s->slot), i, s->size, thread_special(w, s, i));
+            put(w->base[PTX_BANK_WARP] + PTX_SLOT_OFFSET(s->slot), i, s->size,
+                thread_special(w, s, i));
     }
 }
 

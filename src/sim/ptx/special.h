@@ -4,7 +4,8 @@
 
 #include "sim/ptx/grid.h"
 
-/* Fill in the slots that are the same in a whole launch, for a block's place, and for a warp's place in its block. */
+/* Fill in the slots that are the same in a whole launch, for a block's place, and for a warp's
+ * place in its block. */
 void acu_ptx_fill_launch(const ptx_launch *launch, char *bank);
 void acu_ptx_fill_block(const ptx_block *block, char *bank);
 void acu_ptx_fill_warp(const ptx_warp *warp);

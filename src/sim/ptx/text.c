@@ -57,7 +57,8 @@ static bool goes_on(const ptx_text *t) {
         return true;
     if (c == '.')
         return t->at + 1 < t->end && (is_letter(t->at[1]) || is_digit(t->at[1]));
-    return c == ':' && t->at + 2 < t->end && t->at[1] == ':' && (is_letter(t->at[2]) || is_digit(t->at[2]));
+    return c == ':' && t->at + 2 < t->end && t->at[1] == ':' &&
+           (is_letter(t->at[2]) || is_digit(t->at[2]));
 }
 
 static void take_name(ptx_text *t) {
@@ -67,8 +68,9 @@ static void take_name(ptx_text *t) {
 
 static void take_number(ptx_text *t) {
     bool hexadecimal = *t->at == '0' && t->at + 1 < t->end && strchr("xXfFdDbB", t->at[1]) != NULL;
-    while (t->at < t->end && (is_digit(*t->at) || is_letter(*t->at) || *t->at == '.' ||
-                              ((*t->at == '-' || *t->at == '+') && !hexadecimal && strchr("eE", t->at[-1]))))
+    while (t->at < t->end &&
+           (is_digit(*t->at) || is_letter(*t->at) || *t->at == '.' ||
+            ((*t->at == '-' || *t->at == '+') && !hexadecimal && strchr("eE", t->at[-1]))))
         t->at++;
 }
 

@@ -5,8 +5,8 @@
 #include "sim/ptx/module.h"
 
 /*
- * The current word is a name with its dots ("ld.shared::cta.u32", "%tid.x", ".param"), a number, a "string", or one or two
- * characters. After the last word its length is 0.
+ * The current word is a name with its dots ("ld.shared::cta.u32", "%tid.x", ".param"), a number, a
+ * "string", or one or two characters. After the last word its length is 0.
  */
 typedef struct ptx_text {
     const char *at, *end;

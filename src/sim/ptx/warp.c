@@ -1,9 +1,10 @@
 /*
  * Lanes that branches send apart, and where they meet again.
  *
- * A split is a set of lanes that go on together. A branch that sends lanes to two places makes two splits, and a join
- * at the first operation that both must come to. A split that comes to its join waits in it until all others have come
- * or ended. No lane waits there for ever: where the others may be spinning, what has arrived goes on alone.
+ * A split is a set of lanes that go on together. A branch that sends lanes to two places makes two
+ * splits, and a join at the first operation that both must come to. A split that comes to its join
+ * waits in it until all others have come or ended. No lane waits there for ever: where the others
+ * may be spinning, what has arrived goes on alone.
  */
 #include "sim/ptx/grid.h"
 #include "sim/ptx/warp_splits.h"
@@ -12,8 +13,8 @@
 #include <string.h>
 
 enum {
-    SPINS = 64,        /* backward branches of a loop that may spin, before others have their turn */
-    TURN = 1 << 16,    /* those of any loop */
+    SPINS = 64,     /* backward branches of a loop that may spin, before others have their turn */
+    TURN = 1 << 16, /* those of any loop */
 };
 
 void acu_ptx_warp_set_mask(ptx_warp *w, uint32_t mask) {
@@ -70,7 +71,9 @@ static void drop_split(ptx_warp *w, ptx_split *split) {
 
 /* Lets the lanes that have arrived at a join go on together, behind it. */
 static void leave_join(ptx_warp *w, ptx_join *join) {
-    add_split(w, (ptx_split){.pc = join->pc, .mask = join->arrived, .join = join->parent, .frame = join->frame});
+    add_split(
+        w, (ptx_split){
+               .pc = join->pc, .mask = join->arrived, .join = join->parent, .frame = join->frame});
     join->expected &= ~join->arrived;
     join->arrived = 0;
     if (!join->expected)
@@ -110,7 +113,8 @@ void acu_ptx_warp_begin(ptx_warp *w, uint32_t exists) {
     w->mask = ~exists;
     acu_ptx_warp_set_mask(w, exists);
     w->kernel = (ptx_frame){.function = w->code->functions, .lanes = exists};
-    w->splits[0] = (ptx_split){.pc = w->code->functions->begin, .mask = exists, .frame = &w->kernel};
+    w->splits[0] =
+        (ptx_split){.pc = w->code->functions->begin, .mask = exists, .frame = &w->kernel};
     w->split_count = 1;
     w->current = 0;
     w->backward = 0;
@@ -168,7 +172,8 @@ static bool choose(ptx_warp *w) {
     return false;
 }
 
-/* Lets lanes go on that wait at a join for others, which may be waiting for them. False if there are none. */
+/* Lets lanes go on that wait at a join for others, which may be waiting for them. False if there
+ * are none. */
 static bool leave_joins(ptx_warp *w) {
     bool any = false;
     for (ptx_join *join = w->joins, *next; join; join = next) {
@@ -268,8 +273,8 @@ ptx_step acu_ptx_flow_switch(ptx_warp *w, const ptx_op *op) {
             same |= (uint32_t)(index[i] == index[lane]) << i;
         same &= s->mask;
         if (index[lane] >= op->value)
-            acu_ptx_fail(w, lane, op, 715, 0, "the index %u of brx.idx is not below %u", index[lane],
-                         (unsigned)op->value);
+            acu_ptx_fail(w, lane, op, 715, 0, "the index %u of brx.idx is not below %u",
+                         index[lane], (unsigned)op->value);
         if (same != s->mask && !join)
             join = join_at(w, s, op->e);
         if (join)

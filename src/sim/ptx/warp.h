@@ -1,4 +1,5 @@
-/* Warps while they run: 32 lanes with their registers, and the splits that branches make of them. */
+/* Warps while they run: 32 lanes with their registers, and the splits that branches make of them.
+ */
 #ifndef ACU_SIM_PTX_WARP_H
 #define ACU_SIM_PTX_WARP_H
 
@@ -11,26 +12,26 @@ typedef struct ptx_block ptx_block;
 typedef struct ptx_frame {
     struct ptx_frame *caller; /* NULL: the kernel itself */
     const ptx_code_function *function;
-    struct ptx_join *join;    /* where the lanes that called were to meet */
-    uint32_t back;            /* the operation behind the call */
-    uint32_t local;           /* where the frame is in the local memory of each lane */
-    uint32_t lanes;           /* that have not returned */
+    struct ptx_join *join; /* where the lanes that called were to meet */
+    uint32_t back;         /* the operation behind the call */
+    uint32_t local;        /* where the frame is in the local memory of each lane */
+    uint32_t lanes;        /* that have not returned */
     const ptx_op *call;
-    char *saved;              /* the caller's registers, where the call is recursive; else NULL */
+    char *saved; /* the caller's registers, where the call is recursive; else NULL */
     struct ptx_frame *next_free;
 } ptx_frame;
 
 /*
- * A place where lanes that a branch sent apart meet again. `expected` are the lanes that are to come, `arrived` those that
- * are there. A join is freed when all have come, or ended.
+ * A place where lanes that a branch sent apart meet again. `expected` are the lanes that are to
+ * come, `arrived` those that are there. A join is freed when all have come, or ended.
  */
 typedef struct ptx_join {
     uint32_t pc;
     uint32_t expected, arrived;
     struct ptx_join *parent; /* where they are to meet after that; NULL: nowhere */
     ptx_frame *frame;
-    unsigned children;       /* joins whose parent this is */
-    struct ptx_join *next;   /* of the warp's joins; or of the free ones */
+    unsigned children;     /* joins whose parent this is */
+    struct ptx_join *next; /* of the warp's joins; or of the free ones */
 } ptx_join;
 
 /* Why a split does not go on. */
@@ -43,11 +44,11 @@ typedef enum ptx_wait {
 /* Lanes of a warp that go on together. */
 typedef struct ptx_split {
     uint32_t pc, mask;
-    ptx_join *join;   /* where it meets others; NULL: nowhere */
+    ptx_join *join; /* where it meets others; NULL: nowhere */
     ptx_frame *frame;
     ptx_wait wait;
-    unsigned barrier;    /* with PTX_AT_BARRIER: which one */
-    uint32_t members;    /* with PTX_AT_SYNC */
+    unsigned barrier; /* with PTX_AT_BARRIER: which one */
+    uint32_t members; /* with PTX_AT_SYNC */
 } ptx_split;
 
 struct ptx_warp {
@@ -57,7 +58,7 @@ struct ptx_warp {
     uint32_t exists;           /* the lanes that the warp has */
     uint32_t ended;            /* those that have exited */
     ptx_frame *frame;          /* of the running split */
-    char *local;               /* local memory of lane 0; that of lane n is n * local_stride further */
+    char *local; /* local memory of lane 0; that of lane n is n * local_stride further */
     size_t local_stride;
     const ptx_code *code;
     ptx_block *block;
@@ -68,7 +69,7 @@ struct ptx_warp {
     unsigned backward; /* backward branches since another split was chosen */
     ptx_join *joins, *free_joins;
     ptx_frame *free_frames;
-    ptx_frame kernel; /* the frame of the kernel */
+    ptx_frame kernel;  /* the frame of the kernel */
     uint64_t executed; /* thread-instructions */
 };
 
@@ -117,19 +118,20 @@ void acu_ptx_warp_set_mask(ptx_warp *warp, uint32_t mask);
 
 /* ---- what operations do that decide where lanes go on ---- */
 
-/* Goes to `value` where the guard is true; the lanes meet again at `e`, or nowhere if that is PTX_NOWHERE. `flags` has
- * PTX_MAY_SPIN. */
+/* Goes to `value` where the guard is true; the lanes meet again at `e`, or nowhere if that is
+ * PTX_NOWHERE. `flags` has PTX_MAY_SPIN. */
 ptx_flow acu_ptx_flow_branch;
 /* Goes to `value`, all lanes. */
 ptx_flow acu_ptx_flow_jump;
-/* Goes to one of `count` targets (`more`, uint32_t), by the index in `a`; the lanes meet again at `e`. */
+/* Goes to one of `count` targets (`more`, uint32_t), by the index in `a`; the lanes meet again at
+ * `e`. */
 ptx_flow acu_ptx_flow_switch;
 /* A place where lanes may meet. */
 ptx_flow acu_ptx_flow_join;
 /* Ends the lanes for which the guard is true. */
 ptx_flow acu_ptx_flow_exit;
-/* Calls a function of the code, number `value`; or the one whose address is in `a`, with `flags` PTX_INDIRECT. The
- * operation behind it is a join. */
+/* Calls a function of the code, number `value`; or the one whose address is in `a`, with `flags`
+ * PTX_INDIRECT. The operation behind it is a join. */
 ptx_flow acu_ptx_flow_call;
 /* Returns from the function, where the guard is true; or, in the kernel, ends the lanes. */
 ptx_flow acu_ptx_flow_return;
@@ -137,6 +139,11 @@ ptx_flow acu_ptx_flow_return;
 ptx_flow acu_ptx_flow_sync;
 
 #define PTX_NOWHERE UINT32_MAX
-enum { PTX_MAY_SPIN = 1, PTX_INDIRECT = 2, PTX_GUARDED = 4, PTX_TO_OPERATION = 8 /* targets are operations */ };
+enum {
+    PTX_MAY_SPIN = 1,
+    PTX_INDIRECT = 2,
+    PTX_GUARDED = 4,
+    PTX_TO_OPERATION = 8 /* targets are operations */
+};
 
 #endif

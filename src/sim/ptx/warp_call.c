@@ -17,13 +17,15 @@ static void copy_predicate(uint32_t *to, uint32_t from, uint32_t mask) {
     *to = (*to & ~mask) | (from & mask);
 }
 
-static char *place(const ptx_warp *w, const ptx_frame *frame, ptx_copy_place p, unsigned lane, size_t size) {
+static char *place(const ptx_warp *w, const ptx_frame *frame, ptx_copy_place p, unsigned lane,
+                   size_t size) {
     if (p.in_slot)
         return (char *)ptx_at(w, p.at) + lane * size;
     return w->local + lane * w->local_stride + frame->local + p.at;
 }
 
-static void copy(ptx_warp *w, const ptx_copy *c, const ptx_frame *to, const ptx_frame *from, uint32_t mask) {
+static void copy(ptx_warp *w, const ptx_copy *c, const ptx_frame *to, const ptx_frame *from,
+                 uint32_t mask) {
     if (c->predicate) {
         copy_predicate(ptx_at(w, c->to.at), *(uint32_t *)ptx_at(w, c->from.at), mask);
         return;
@@ -43,7 +45,8 @@ static void save(ptx_warp *w, ptx_frame *frame, const ptx_code_function *caller)
     memcpy(frame->saved, w->base[PTX_BANK_WARP] + caller->registers, size);
 }
 
-static void restore(ptx_warp *w, const ptx_frame *frame, const ptx_code_function *caller, uint32_t mask) {
+static void restore(ptx_warp *w, const ptx_frame *frame, const ptx_code_function *caller,
+                    uint32_t mask) {
     for (unsigned i = 0; i < caller->slot_count; i++) {
         const ptx_code_slot *slot = &caller->slots[i];
         char *to = w->base[PTX_BANK_WARP] + slot->offset;
@@ -69,7 +72,8 @@ static ptx_step call(ptx_warp *w, const ptx_op *op, const ptx_code_function *cal
     frame->join = acu_ptx_warp_add_join(w, s, frame->back);
     if (frame->local + callee->frame > w->local_stride)
         acu_ptx_fail(w, (unsigned)__builtin_ctz(s->mask), op, 714, 0,
-                     "the stack of %zu bytes has no room for a call of %s", w->local_stride, callee->function->name);
+                     "the stack of %zu bytes has no room for a call of %s", w->local_stride,
+                     callee->function->name);
     for (unsigned i = 0; i < c->param_count; i++) {
         ptx_copy one = c->params[i];
         one.to.at += one.to.in_slot ? 0 : callee->param_at[i];
@@ -85,7 +89,8 @@ static ptx_step call(ptx_warp *w, const ptx_op *op, const ptx_code_function *cal
     return PTX_GO;
 }
 
-/* Sends lanes that call another function than the first lane does to a split of their own, at the same call. */
+/* Sends lanes that call another function than the first lane does to a split of their own, at the
+ * same call. */
 static uint64_t keep_one_target(ptx_warp *w, const ptx_op *op) {
     ptx_split *s = ptx_current(w);
     const uint64_t *address = ptx_at(w, op->a);
@@ -111,7 +116,8 @@ ptx_step acu_ptx_flow_call(ptx_warp *w, const ptx_op *op) {
     for (unsigned i = 1; i < w->code->function_count; i++)
         if (w->code->functions[i].address == target)
             return call(w, op, &w->code->functions[i]);
-    acu_ptx_fail(w, (unsigned)__builtin_ctz(w->mask), op, 718, target, "no function is at the address that is called");
+    acu_ptx_fail(w, (unsigned)__builtin_ctz(w->mask), op, 718, target,
+                 "no function is at the address that is called");
 }
 
 ptx_step acu_ptx_flow_return(ptx_warp *w, const ptx_op *op) {
@@ -132,7 +138,8 @@ ptx_step acu_ptx_flow_return(ptx_warp *w, const ptx_op *op) {
         restore(w, frame, frame->caller->function, lanes);
     for (unsigned i = 0; i < c->result_count; i++) {
         ptx_copy one = c->results[i];
-        one.from.at = one.from.in_slot ? frame->function->result_at[i] : one.from.at + frame->function->result_at[i];
+        one.from.at = one.from.in_slot ? frame->function->result_at[i]
+                                       : one.from.at + frame->function->result_at[i];
         copy(w, &one, frame->caller, frame, lanes);
     }
     *s = (ptx_split){.pc = frame->back, .mask = lanes, .join = frame->join, .frame = frame->caller};

@@ -1,4 +1,5 @@
-/* Operations in which lanes of a warp look at each other: shuffles, votes, matches and reductions. */
+/* Operations in which lanes of a warp look at each other: shuffles, votes, matches and reductions.
+ */
 #include "sim/ptx/lower_inside.h"
 
 #include <string.h>
@@ -24,7 +25,8 @@ typedef struct shuffle {
 
 /* Returns the lane that a lane takes its value from, and whether that is inside its segment. */
 static unsigned source_lane(int mode, unsigned lane, uint32_t by, uint32_t clamp, bool *inside) {
-    uint32_t segment = clamp >> 8 & 31, most = (lane & segment) | (clamp & 31 & ~segment), b = by & 31, least = lane & segment;
+    uint32_t segment = clamp >> 8 & 31, most = (lane & segment) | (clamp & 31 & ~segment),
+             b = by & 31, least = lane & segment;
     int64_t from;
     switch (mode) {
     case UP:
@@ -82,7 +84,8 @@ void acu_ptx_lower_shfl(ptx_lowering *l, const ptx_instruction *i) {
     s->by = acu_ptx_source(l, &i->operands[first + 1], PTX_B32);
     s->clamp = acu_ptx_source(l, &i->operands[first + 2], PTX_B32);
     s->predicate = i->paired ? acu_ptx_target(l, &i->operands[1], PTX_PRED) : UINT32_MAX;
-    ptx_slot members = sync ? acu_ptx_source(l, &i->operands[first + 3], PTX_B32) : acu_ptx_constant(l, 0, 4);
+    ptx_slot members =
+        sync ? acu_ptx_source(l, &i->operands[first + 3], PTX_B32) : acu_ptx_constant(l, 0, 4);
     ptx_slot d = acu_ptx_target(l, &i->operands[0], PTX_B32);
     ptx_op *op = emit_sync(l, do_shuffle, members);
     op->d = d;
@@ -120,7 +123,8 @@ void acu_ptx_lower_vote(ptx_lowering *l, const ptx_instruction *i) {
     if (mode < 0 || i->operand_count != 2u + sync)
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
     ptx_slot predicate = acu_ptx_source(l, &i->operands[1], PTX_PRED);
-    ptx_slot members = sync ? acu_ptx_source(l, &i->operands[2], PTX_B32) : acu_ptx_constant(l, 0, 4);
+    ptx_slot members =
+        sync ? acu_ptx_source(l, &i->operands[2], PTX_B32) : acu_ptx_constant(l, 0, 4);
     ptx_slot d = acu_ptx_target(l, &i->operands[0], mode == BALLOT ? PTX_B32 : PTX_PRED);
     ptx_op *op = emit_sync(l, do_vote, members);
     op->b = predicate;
@@ -156,7 +160,8 @@ void acu_ptx_lower_elect(ptx_lowering *l, const ptx_instruction *i) {
     if (!i->paired || i->operand_count != 3)
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
     ptx_slot members = acu_ptx_source(l, &i->operands[2], PTX_B32);
-    ptx_slot d = acu_ptx_target(l, &i->operands[0], PTX_B32), p = acu_ptx_target(l, &i->operands[1], PTX_PRED);
+    ptx_slot d = acu_ptx_target(l, &i->operands[0], PTX_B32),
+             p = acu_ptx_target(l, &i->operands[1], PTX_PRED);
     ptx_op *op = emit_sync(l, do_elect, members);
     op->d = d;
     op->e = p;
@@ -175,7 +180,8 @@ static void do_match(ptx_warp *w, const ptx_op *op) {
     for (unsigned i = 0; i < PTX_LANES; i++) {
         uint32_t members = members_of(w, op, i), same = 0;
         for (unsigned n = 0; n < PTX_LANES; n++)
-            if (members >> n & 1 && element(w, op->b, n, op->size) == element(w, op->b, i, op->size))
+            if (members >> n & 1 &&
+                element(w, op->b, n, op->size) == element(w, op->b, i, op->size))
                 same |= UINT32_C(1) << n;
         bool all = same == members;
         result[i] = op->flags ? all ? members : 0 : same;
@@ -258,7 +264,8 @@ void acu_ptx_lower_redux(ptx_lowering *l, const ptx_instruction *i) {
         acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
     if (kind < 0 || i->operand_count != 3)
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
-    ptx_slot value = acu_ptx_source(l, &i->operands[1], type), members = acu_ptx_source(l, &i->operands[2], PTX_B32);
+    ptx_slot value = acu_ptx_source(l, &i->operands[1], type),
+             members = acu_ptx_source(l, &i->operands[2], PTX_B32);
     ptx_slot d = acu_ptx_target(l, &i->operands[0], type);
     ptx_op *op = emit_sync(l, do_redux, members);
     op->b = value;

@@ -1,9 +1,11 @@
-/* Operations that lanes of a warp do together: each waits until all lanes that its member mask names have come. */
+/* Operations that lanes of a warp do together: each waits until all lanes that its member mask
+ * names have come. */
 #include "sim/ptx/grid.h"
 #include "sim/ptx/warp_splits.h"
 
 /* Returns those of the lanes that need no lanes but `present`. */
-static uint32_t complete_lanes(const ptx_warp *w, const ptx_op *op, uint32_t lanes, uint32_t present) {
+static uint32_t complete_lanes(const ptx_warp *w, const ptx_op *op, uint32_t lanes,
+                               uint32_t present) {
     const uint32_t *members = ptx_at(w, op->a);
     uint32_t complete = 0, missing = ptx_alive(w) & ~present;
     for (unsigned i = 0; i < PTX_LANES; i++)
@@ -40,7 +42,8 @@ bool acu_ptx_warp_finish_sync(ptx_warp *w, bool anyway) {
         const ptx_split *s = &w->splits[i];
         if (s->wait != PTX_AT_SYNC)
             continue;
-        uint32_t complete = complete_lanes(w, &w->code->ops[s->pc], s->mask, anyway ? ~UINT32_C(0) : present);
+        uint32_t complete =
+            complete_lanes(w, &w->code->ops[s->pc], s->mask, anyway ? ~UINT32_C(0) : present);
         if (!complete)
             continue;
         do_sync(w, i, complete);
@@ -51,13 +54,14 @@ bool acu_ptx_warp_finish_sync(ptx_warp *w, bool anyway) {
     return any;
 }
 
-/* Adds the lanes of the current split to one that waits at the same place. False if there is none. */
+/* Adds the lanes of the current split to one that waits at the same place. False if there is none.
+ */
 static bool merge(ptx_warp *w) {
     const ptx_split *s = ptx_current(w);
     for (unsigned i = 0; i < w->split_count; i++) {
         ptx_split *other = &w->splits[i];
-        if (other == s || other->wait != PTX_AT_SYNC || other->pc != s->pc || other->join != s->join ||
-            other->frame != s->frame)
+        if (other == s || other->wait != PTX_AT_SYNC || other->pc != s->pc ||
+            other->join != s->join || other->frame != s->frame)
             continue;
         other->mask |= s->mask;
         w->splits[w->current] = w->splits[--w->split_count];

@@ -42,7 +42,8 @@ int acu_ptx_take_one(ptx_words *words, const char *choices) {
 
 ptx_type acu_ptx_take_type(ptx_words *words) {
     for (unsigned n = words->count; n-- > 1;) {
-        ptx_type type = words->taken[n] ? PTX_NONE : acu_ptx_type_of(words->word[n], strlen(words->word[n]));
+        ptx_type type =
+            words->taken[n] ? PTX_NONE : acu_ptx_type_of(words->word[n], strlen(words->word[n]));
         if (!type)
             continue;
         words->taken[n] = true;
@@ -52,10 +53,12 @@ ptx_type acu_ptx_take_type(ptx_words *words) {
 }
 
 ptx_space acu_ptx_take_space(ptx_words *words) {
-    static const ptx_space spaces[] = {PTX_CONST, PTX_GLOBAL, PTX_LOCAL,  PTX_PARAM,  PTX_PARAM,
-                                       PTX_PARAM, PTX_SHARED, PTX_SHARED, PTX_SHARED_CLUSTER};
+    static const ptx_space spaces[] = {PTX_CONST,  PTX_GLOBAL, PTX_LOCAL,
+                                       PTX_PARAM,  PTX_PARAM,  PTX_PARAM,
+                                       PTX_SHARED, PTX_SHARED, PTX_SHARED_CLUSTER};
     int n = acu_ptx_take_one(
-        words, "const global local param param::entry param::func shared shared::cta shared::cluster");
+        words,
+        "const global local param param::entry param::func shared shared::cta shared::cluster");
     return n < 0 ? PTX_GENERIC : spaces[n];
 }
 

@@ -1,0 +1,387 @@
+/* Kernels of PTX that the simulator executes. */
+#include "driver_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
+
+static CUmodule load_text(const char *text) {
+    CUmodule module = NULL;
+    OK(cuModuleLoadData(&module, text));
+    return module;
+}
+
+static int launch(CUmodule module, const char *name, unsigned blocks, unsigned threads,
+                  void **args) {
+    CUfunction function = NULL;
+    OK(cuModuleGetFunction(&function, module, name));
+    return cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, NULL, args, NULL);
+}
+
+/* Runs the kernel "k" of one pointer, to `count` words that are in memory before and are read back
+ * after. */
+static void run(const char *text, unsigned blocks, unsigned threads, uint32_t *words,
+                size_t count) {
+    CUmodule module = load_text(text);
+    CUdeviceptr at;
+    void *args[] = {&at};
+    OK(cuMemAlloc(&at, count * sizeof *words));
+    OK(cuMemcpyHtoD(at, words, count * sizeof *words));
+    OK(launch(module, "k", blocks, threads, args));
+    OK(cuCtxSynchronize());
+    OK(cuMemcpyDtoH(words, at, count * sizeof *words));
+    OK(cuMemFree(at));
+    OK(cuModuleUnload(module));
+}
+
+/* ---- one instruction ---- */
+
+/* What an instruction makes of its operands. The registers have `size` bits; `to` is the result's
+ * size where it is another. */
+typedef struct row {
+    const char *opcode;
+    int size, to, operands;
+    uint64_t a, b, c, result;
+} row;
+
+static const row rows[] = {
+    {"add.u32", 32, 0, 2, 0xffffffff, 2, 0, 1},
+    {"add.sat.s32", 32, 0, 2, 0x7fffffff, 1, 0, 0x7fffffff},
+    {"sub.s64", 64, 0, 2, 0, 1, 0, UINT64_MAX},
+    {"mul.hi.u32", 32, 0, 2, 0xffffffff, 0xffffffff, 0, 0xfffffffe},
+    {"mul.hi.s64", 64, 0, 2, UINT64_MAX, UINT64_MAX, 0, 0},
+    {"mul.hi.u64", 64, 0, 2, UINT64_MAX, UINT64_MAX, 0, UINT64_MAX - 1},
+    {"mul.wide.s32", 32, 64, 2, 0xffffffff, 5, 0, UINT64_MAX - 4},
+    {"mad.lo.u32", 32, 0, 3, 7, 6, 1, 43},
+    {"div.s32", 32, 0, 2, 0x80000000, 0xffffffff, 0, 0x80000000},
+    {"div.s32", 32, 0, 2, (uint32_t)-7, 2, 0, (uint32_t)-3},
+    {"rem.s32", 32, 0, 2, (uint32_t)-7, 2, 0, UINT32_MAX},
+    {"sad.u32", 32, 0, 3, 3, 10, 1, 8},
+    {"min.s32", 32, 0, 2, UINT32_MAX, 1, 0, UINT32_MAX},
+    {"min.u32", 32, 0, 2, UINT32_MAX, 1, 0, 1},
+    {"clz.b32", 32, 0, 1, 1, 0, 0, 31},
+    {"bfind.u32", 32, 0, 1, 0, 0, 0, UINT32_MAX},
+    {"brev.b32", 32, 0, 1, 1, 0, 0, 0x80000000},
+    {"bfe.s32", 32, 0, 3, 0xf0, 4, 4, UINT32_MAX},
+    {"prmt.b32", 32, 0, 3, 0x33221180, 0x77665544, 0x0847, 0x80ff4477 & 0xffffffff},
+    {"shl.b32", 32, 0, 2, 1, 32, 0, 0},
+    {"shr.s32", 32, 0, 2, 0x80000000, 40, 0, UINT32_MAX},
+    {"shf.l.wrap.b32", 32, 0, 3, 0x80000000, 1, 1, 3},
+    {"dp4a.s32.s32", 32, 0, 3, 0x01ff01ff, 0x02020202, 10, 10},
+    {"add.f32", 32, 0, 2, 0x3f800000, 0x3f800000, 0, 0x40000000},
+    {"add.f32", 32, 0, 2, 0x7f800000, 0xff800000, 0, 0x7fffffff},
+    {"mul.ftz.f32", 32, 0, 2, 0x00000001, 0x3f800000, 0, 0},
+    {"add.rz.f32", 32, 0, 2, 0x3f800000, 0x33ffffff, 0, 0x3f800000},
+    {"add.rp.f32", 32, 0, 2, 0x3f800000, 0x00000001, 0, 0x3f800001},
+    {"fma.rn.f32", 32, 0, 3, 0x40000000, 0x40400000, 0x3f800000, 0x40e00000},
+    {"div.rn.f32", 32, 0, 2, 0x3f800000, 0x40400000, 0, 0x3eaaaaab},
+    {"sqrt.rn.f32", 32, 0, 1, 0x40000000, 0, 0, 0x3fb504f3},
+    {"min.f32", 32, 0, 2, 0x7fc00000, 0x3f800000, 0, 0x3f800000},
+    {"min.f32", 32, 0, 2, 0x80000000, 0, 0, 0x80000000},
+    {"fma.rn.f64", 64, 0, 3, 0x4000000000000000, 0x4008000000000000, 0x3ff0000000000000,
+     0x401c000000000000},
+    {"cvt.rzi.s32.f32", 32, 0, 1, 0xc0200000, 0, 0, (uint32_t)-2},
+    {"cvt.rzi.u32.f32", 32, 0, 1, 0xc0200000, 0, 0, 0},
+    {"cvt.rzi.s32.f32", 32, 0, 1, 0x7fc00000, 0, 0, 0},
+    {"cvt.rni.s32.f32", 32, 0, 1, 0x40200000, 0, 0, 2},
+    {"cvt.rn.f32.u32", 32, 0, 1, UINT32_MAX, 0, 0, 0x4f800000},
+    {"cvt.rz.f32.u32", 32, 0, 1, UINT32_MAX, 0, 0, 0x4f7fffff},
+    {"cvt.s64.s32", 32, 64, 1, UINT32_MAX, 0, 0, UINT64_MAX},
+    {"cvt.u32.u64", 64, 32, 1, 0x100000002, 0, 0, 2},
+    {"cvt.s32.s8", 32, 0, 1, 0x180, 0, 0, 0xffffff80},
+    {"cvt.u32.u8", 32, 0, 1, 0x1ff, 0, 0, 0xff},
+    {"cvt.sat.u8.s32", 32, 0, 1, 300, 0, 0, 255},
+    {"cvt.f64.f32", 32, 64, 1, 0x3fc00000, 0, 0, 0x3ff8000000000000},
+    {"cvt.rn.f32.f64", 64, 32, 1, 0x3ff8000000000000, 0, 0, 0x3fc00000},
+    {"fma.rn.f16x2", 32, 0, 3, 0x40003c00, 0x42003c00, 0x3c003c00, 0x47004000},
+    {"ex2.approx.f32", 32, 0, 1, 0x40400000, 0, 0, 0x41000000},
+};
+
+static const char *register_of(int size, int number, char *text) {
+    sprintf(text, "%%%s%d", size == 64 ? "d" : "r", number);
+    return text;
+}
+
+static void one_instruction(const row *of) {
+    char text[2000], a[16], b[16], c[16], d[16];
+    int to = of->to ? of->to : of->size;
+    snprintf(
+        text, sizeof text,
+        HEAD
+        ".entry k(.param .u64 p) {\n.reg .b32 %%r<8>; .reg .b64 %%d<8>;\n"
+        "ld.param.u64 %%d7, [p];\nld.global.b%d %s, [%%d7];\nld.global.b%d %s, [%%d7+8];\n"
+        "ld.global.b%d %s, [%%d7+16];\n%s %s, %s%s%s%s%s;\nst.global.b%d [%%d7+24], %s;\nret;\n}\n",
+        of->size, register_of(of->size, 1, a), of->size, register_of(of->size, 2, b), of->size,
+        register_of(of->size, 3, c), of->opcode, register_of(to, 4, d), a,
+        of->operands > 1 ? ", " : "", of->operands > 1 ? b : "", of->operands > 2 ? ", " : "",
+        of->operands > 2 ? c : "", to, d);
+    uint64_t words[4] = {of->a, of->b, of->c, 0};
+    run(text, 1, 1, (uint32_t *)(void *)words, 8);
+    if (words[3] != of->result)
+        print_error("%s: %#llx instead of %#llx\n", of->opcode, (unsigned long long)words[3],
+                    (unsigned long long)of->result);
+    assert_true(words[3] == of->result);
+}
+
+TEST(instructions) {
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++)
+        one_instruction(&rows[n]);
+}
+
+/* Puts instructions between the load of a thread's word into %r1 and the store of %r2. */
+#define WORD(declares, instructions)                                                               \
+    HEAD ".entry k(.param .u64 p) {\n.reg .b32 %r<20>; .reg .b64 %d<8>; .reg .pred "               \
+         "%p<8>;\n" declares "ld.param.u64 %d1, [p];\nmov.u32 %r9, %tid.x;\nmov.u32 %r10, "        \
+         "%ctaid.x;\nmov.u32 %r11, %ntid.x;\n"                                                     \
+         "mad.lo.u32 %r9, %r10, %r11, %r9;\nmul.wide.u32 %d2, %r9, 4;\nadd.u64 %d3, %d1, %d2;\n"   \
+         "ld.global.u32 %r1, [%d3];\n" instructions "st.global.u32 [%d3], %r2;\nret;\n}\n"
+
+static void count_up(uint32_t *words, size_t count) {
+    for (size_t n = 0; n < count; n++)
+        words[n] = (uint32_t)n;
+}
+
+TEST(carries_go_from_word_to_word) {
+    uint32_t words[64];
+    count_up(words, 64);
+    run(WORD("", "add.cc.u32 %r3, %r1, 0xfffffff0;\naddc.u32 %r2, 0, 0;\n"), 1, 64, words, 64);
+    for (uint32_t n = 0; n < 64; n++)
+        assert_int_equal(words[n], n >= 16);
+}
+
+/* ---- control flow ---- */
+
+/* Each lane leaves the loop after another number of rounds; within it there is a branch, too. */
+TEST(lanes_that_go_apart) {
+    uint32_t words[200];
+    count_up(words, 200);
+    run(WORD("",
+             "add.u32 %r3, %r1, 1;\nmov.u32 %r2, 0;\nL1:\nsetp.eq.u32 %p1, %r3, 1;\n@%p1 bra L4;\n"
+             "and.b32 %r4, %r3, 1;\nsetp.eq.u32 %p2, %r4, 0;\n@%p2 bra L2;\nmad.lo.u32 %r3, %r3, "
+             "3, 1;\n"
+             "bra.uni L3;\nL2:\nshr.u32 %r3, %r3, 1;\nL3:\nadd.u32 %r2, %r2, 1;\nbra L1;\nL4:\n"),
+        2, 100, words, 200);
+    for (uint32_t n = 0; n < 200; n++) {
+        uint32_t value = n + 1, rounds = 0;
+        for (; value != 1; rounds++)
+            value = value & 1 ? 3 * value + 1 : value / 2;
+        assert_int_equal(words[n], rounds);
+    }
+}
+
+TEST(a_branch_by_an_index) {
+    uint32_t words[64];
+    count_up(words, 64);
+    run(WORD("", "and.b32 %r3, %r1, 3;\nT: .branchtargets A, B, C, D;\nbrx.idx %r3, T;\n"
+                 "A: mov.u32 %r2, 10;\nbra E;\nB: mov.u32 %r2, 11;\nbra E;\nC: mov.u32 %r2, "
+                 "12;\nbra E;\n"
+                 "D: mov.u32 %r2, 13;\nE:\n"),
+        1, 64, words, 64);
+    for (uint32_t n = 0; n < 64; n++)
+        assert_int_equal(words[n], 10 + n % 4);
+}
+
+/* Lanes of a warp, and blocks, take a lock in turns: none may starve the one that has the lock. */
+TEST(a_lock_between_lanes_and_blocks) {
+    uint32_t words[256] = {0};
+    run(HEAD
+        ".global .u32 lock;\n.global .u32 counter;\n.entry k(.param .u64 p) {\n.reg .b32 %r<9>; "
+        ".reg .b64 %d<9>;\n"
+        ".reg .pred %p<3>;\nld.param.u64 %d1, [p];\nmov.u64 %d2, lock;\nmov.u64 %d3, counter;\n"
+        "L1:\natom.global.cas.b32 %r1, [%d2], 0, 1;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra L1;\n"
+        "ld.volatile.global.u32 %r2, [%d3];\nadd.u32 %r2, %r2, 1;\nst.volatile.global.u32 [%d3], "
+        "%r2;\n"
+        "membar.gl;\natom.global.exch.b32 %r3, [%d2], 0;\n"
+        "mul.wide.u32 %d4, %r2, 4;\nadd.u64 %d4, %d4, %d1;\nst.global.u32 [%d4+-4], 1;\nret;\n}\n",
+        4, 64, words, 256);
+    for (int n = 0; n < 256; n++)
+        assert_int_equal(words[n], 1);
+}
+
+TEST(a_function_that_calls_itself) {
+    uint32_t words[64];
+    count_up(words, 64);
+    run(HEAD
+        ".func (.param .b32 out) fib(.param .b32 in) {\n.reg .b32 %r<9>; .reg .pred %p;\n"
+        "ld.param.b32 %r1, [in];\nmov.b32 %r5, %r1;\nsetp.lt.s32 %p, %r1, 2;\n@%p bra E;\n"
+        "sub.s32 %r2, %r1, 1;\n{ .param .b32 a; .param .b32 r; st.param.b32 [a], %r2;\n"
+        "call.uni (r), fib, (a);\nld.param.b32 %r3, [r]; }\nsub.s32 %r2, %r1, 2;\n"
+        "{ .param .b32 a; .param .b32 r; st.param.b32 [a], %r2;\ncall.uni (r), fib, (a);\n"
+        "ld.param.b32 %r4, [r]; }\nadd.s32 %r5, %r3, %r4;\nE:\nst.param.b32 [out], %r5;\nret;\n}\n"
+        ".entry k(.param .u64 p) {\n.reg .b32 %r<9>; .reg .b64 %d<9>;\nld.param.u64 %d1, [p];\n"
+        "mov.u32 %r1, %tid.x;\nmul.wide.u32 %d2, %r1, 4;\nadd.u64 %d1, %d1, %d2;\nrem.u32 %r1, "
+        "%r1, 12;\n"
+        "{ .param .b32 a; .param .b32 r; st.param.b32 [a], %r1;\ncall.uni (r), fib, (a);\n"
+        "ld.param.b32 %r2, [r]; }\nst.global.u32 [%d1], %r2;\nret;\n}\n",
+        1, 64, words, 64);
+    static const uint32_t fib[] = {0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89};
+    for (int n = 0; n < 64; n++)
+        assert_int_equal(words[n], fib[n % 12]);
+}
+
+/* Lanes call different functions by addresses that a variable has. */
+TEST(calls_by_addresses) {
+    uint32_t words[64];
+    count_up(words, 64);
+    run(HEAD
+        ".func (.param .b32 o) twice(.param .b32 i) {\n.reg .b32 %r;\nld.param.b32 %r, "
+        "[i];\nshl.b32 %r, %r, 1;\n"
+        "st.param.b32 [o], %r;\nret;\n}\n"
+        ".func (.param .b32 o) less(.param .b32 i) {\n.reg .b32 %r;\nld.param.b32 %r, "
+        "[i];\nsub.u32 %r, %r, 1;\n"
+        "st.param.b32 [o], %r;\nret;\n}\n"
+        ".global .u64 table[2] = {twice, less};\n"
+        ".entry k(.param .u64 p) {\n.reg .b32 %r<9>; .reg .b64 %d<9>;\nld.param.u64 %d1, [p];\n"
+        "mov.u32 %r1, %tid.x;\nmul.wide.u32 %d2, %r1, 4;\nadd.u64 %d1, %d1, %d2;\nand.b32 %r2, "
+        "%r1, 1;\n"
+        "mul.wide.u32 %d3, %r2, 8;\nmov.u64 %d4, table;\nadd.u64 %d4, %d4, %d3;\nld.global.u64 "
+        "%d5, [%d4];\n"
+        "T: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+        "{ .param .b32 a; .param .b32 r; st.param.b32 [a], %r1;\ncall (r), %d5, (a), "
+        "T;\nld.param.b32 %r3, [r]; }\n"
+        "st.global.u32 [%d1], %r3;\nret;\n}\n",
+        1, 64, words, 64);
+    for (uint32_t n = 0; n < 64; n++)
+        assert_int_equal(words[n], n & 1 ? n - 1 : 2 * n);
+}
+
+/* ---- lanes and blocks together ---- */
+
+TEST(barriers_and_shared_memory) {
+    uint32_t words[300];
+    count_up(words, 300);
+    run(WORD(".shared .align 4 .b8 s[400];\n",
+             "mov.u32 %r3, s;\nmov.u32 %r4, %tid.x;\nshl.b32 %r5, %r4, 2;\nadd.u32 %r5, %r5, %r3;\n"
+             "st.shared.u32 [%r5], %r1;\nbar.sync 0;\nsub.u32 %r6, 99, %r4;\nshl.b32 %r6, %r6, 2;\n"
+             "add.u32 %r6, %r6, %r3;\nld.shared.u32 %r2, [%r6];\n"),
+        3, 100, words, 300);
+    for (uint32_t n = 0; n < 300; n++)
+        assert_int_equal(words[n], n / 100 * 100 + 99 - n % 100);
+}
+
+TEST(a_barrier_that_counts) {
+    uint32_t words[100];
+    count_up(words, 100);
+    run(WORD("", "setp.lt.u32 %p1, %r1, 37;\nbar.red.popc.u32 %r2, 0, %p1;\n"), 1, 100, words, 100);
+    for (int n = 0; n < 100; n++)
+        assert_int_equal(words[n], 37);
+}
+
+TEST(shuffles_votes_and_matches) {
+    uint32_t words[64];
+    count_up(words, 64);
+    run(WORD("", "shfl.sync.bfly.b32 %r2, %r1, 1, 0x1f, -1;\n"), 1, 64, words, 64);
+    for (uint32_t n = 0; n < 64; n++)
+        assert_int_equal(words[n], n ^ 1);
+    count_up(words, 64);
+    run(WORD("", "setp.gt.u32 %p1, %r1, 40;\nvote.sync.ballot.b32 %r2, %p1, -1;\n"), 1, 64, words,
+        64);
+    assert_int_equal(words[0], 0);
+    assert_int_equal(words[63], 0xfffffe00);
+    count_up(words, 64);
+    run(WORD("", "and.b32 %r3, %r1, 7;\nmatch.any.sync.b32 %r2, %r3, -1;\n"), 1, 64, words, 64);
+    assert_int_equal(words[3], 0x08080808);
+    count_up(words, 64);
+    run(WORD("", "redux.sync.add.u32 %r2, %r1, -1;\n"), 1, 32, words, 64);
+    assert_int_equal(words[5], 496);
+}
+
+/* The two halves of a warp come to the operation one after the other. */
+TEST(a_vote_of_lanes_that_are_apart) {
+    uint32_t words[32];
+    count_up(words, 32);
+    run(WORD("", "setp.lt.u32 %p1, %r1, 16;\nmov.u32 %r4, 0;\n@%p1 bra L1;\nmov.u32 %r4, 5;\n"
+                 "bar.warp.sync -1;\nbra L2;\nL1:\nmov.u32 %r4, 7;\nbar.warp.sync -1;\nL2:\n"
+                 "redux.sync.add.u32 %r2, %r4, -1;\n"),
+        1, 32, words, 32);
+    for (int n = 0; n < 32; n++)
+        assert_int_equal(words[n], 16 * 12);
+}
+
+/* ---- memory ---- */
+
+TEST(vectors_and_small_elements) {
+    uint32_t words[4] = {0x04030201, 0xf8f7f6f5, 0, 0};
+    run(HEAD
+        ".entry k(.param .u64 p) {\n.reg .b16 %h<5>; .reg .b32 %r<9>; .reg .b64 "
+        "%d<3>;\nld.param.u64 %d1, [p];\n"
+        "ld.global.v2.u32 {%r1, %r2}, [%d1];\nld.global.s8 %r3, [%d1+4];\nld.global.u8 %h1, "
+        "[%d1+1];\n"
+        "cvt.u32.u16 %r4, %h1;\nst.global.v2.u32 [%d1], {%r2, %r1};\nst.global.u32 [%d1+8], %r3;\n"
+        "st.global.u16 [%d1+12], %r4;\nret;\n}\n",
+        1, 1, words, 4);
+    assert_int_equal(words[0], 0xf8f7f6f5);
+    assert_int_equal(words[1], 0x04030201);
+    assert_int_equal(words[2], 0xfffffff5);
+    assert_int_equal(words[3], 2);
+}
+
+TEST(generic_addresses) {
+    uint32_t words[32];
+    count_up(words, 32);
+    run(WORD(".shared .align 4 .b8 s[128];\n.local .align 4 .b8 l[4];\n",
+             "mov.u64 %d4, s;\ncvta.shared.u64 %d4, %d4;\nand.b64 %d5, %d2, 127;\nadd.u64 %d4, "
+             "%d4, %d5;\n"
+             "st.u32 [%d4], %r1;\nmov.u64 %d6, l;\ncvta.local.u64 %d6, %d6;\nst.u32 [%d6], %r1;\n"
+             "ld.u32 %r3, [%d6];\nld.u32 %r4, [%d4];\nadd.u32 %r2, %r3, %r4;\n"),
+        1, 32, words, 32);
+    for (uint32_t n = 0; n < 32; n++)
+        assert_int_equal(words[n], 2 * n);
+}
+
+/* ---- faults ---- */
+
+/* Runs a kernel that fails, and takes everything back. */
+static void fault(const char *text, int code) {
+    CUmodule module = load_text(text);
+    CUdeviceptr at;
+    void *args[] = {&at};
+    OK(cuMemAlloc(&at, 64));
+    OK(launch(module, "k", 1, 1, args));
+    SAYS((CUresult)code, cuCtxSynchronize());
+    SAYS((CUresult)code, cuCtxSynchronize());
+    acu_sim_reset(MACHINE);
+    OK(cuInit(0));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+}
+
+TEST(faults) {
+    fault(WORD("", "ld.global.u32 %r2, [%d1+64];\n"), CUDA_ERROR_ILLEGAL_ADDRESS);
+    fault(WORD("", "ld.global.u32 %r2, [16];\n"), CUDA_ERROR_ILLEGAL_ADDRESS);
+    fault(WORD("", "ld.global.u32 %r2, [%d1+2];\n"), CUDA_ERROR_MISALIGNED_ADDRESS);
+    fault(WORD(".shared .b32 s;\n", "ld.shared.u32 %r2, [s+100000];\n"), CUDA_ERROR_ILLEGAL_ADDRESS);
+    fault(WORD("", "trap;\nmov.u32 %r2, 0;\n"), CUDA_ERROR_LAUNCH_FAILED);
+}
+
+TEST(an_instruction_that_is_not_simulated) {
+    CUmodule module = load_text(".version 8.0\n.target sm_90a\n.address_size 64\n.entry k() {\n"
+                                "wgmma.fence.sync.aligned;\nret;\n}\n");
+    SAYS(CUDA_ERROR_NOT_SUPPORTED, launch(module, "k", 1, 1, NULL));
+    expect_reason("the simulator cannot execute the kernel \"k\"");
+    expect_reason("line 5");
+    expect_reason("wgmma.fence.sync.aligned");
+    OK(cuModuleUnload(module));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        C(instructions),
+        C(carries_go_from_word_to_word),
+        C(lanes_that_go_apart),
+        C(a_branch_by_an_index),
+        C(a_lock_between_lanes_and_blocks),
+        C(a_function_that_calls_itself),
+        C(calls_by_addresses),
+        C(barriers_and_shared_memory),
+        C(a_barrier_that_counts),
+        C(shuffles_votes_and_matches),
+        C(a_vote_of_lanes_that_are_apart),
+        C(vectors_and_small_elements),
+        C(generic_addresses),
+        C(faults),
+        C(an_instruction_that_is_not_simulated),
+    };
+    return RUN(tests);
+}
