@@ -63,9 +63,9 @@ void acu_sim_reset(const char *configuration);
 int acu_sim_fault(void *stream, int code);
 
 /*
- * Kernels. A module is loaded from PTX, which the simulator reads for what it declares (kernels,
- * their parameters and limits, variables) and does not execute: what a kernel does, a C function
- * does that the program registers for it by name.
+ * Kernels. A module is loaded from PTX, which the simulator executes; what it does not execute
+ * docs/users/simulator.md lists. A C function that the program registers by a kernel's name is
+ * called in place of the kernel.
  *
  *     static void scale(const acu_sim_launch *launch, void *const *args) {
  *         size_t count = *(const unsigned *)args[1];
@@ -109,9 +109,9 @@ typedef void (*acu_sim_kernel)(const acu_sim_launch *launch, void *const *args);
  * Gives the kernels of that name, in all modules, loaded already or later, a function.
  *
  * The name is the one in the PTX, mangled if it was C++. NULL takes the function away; a second one
- * replaces the first. The function stays over acu_sim_reset(). A kernel without a function is
- * loaded, and launching it fails with 801 and a line on stderr that says which name to register;
- * the safe layer does without its own kernels, whose names begin with acu_, and there is no line.
+ * replaces the first. The function stays over acu_sim_reset(). A kernel without a function, and
+ * without PTX that can be executed, is loaded; launching it fails with 801 and a line on stderr
+ * that says why. The safe layer does without its own kernels, whose names begin with acu_.
  * Returns 0, or 1 for an empty name, or 2 without memory.
  */
 int acu_sim_register(const char *name, acu_sim_kernel function);

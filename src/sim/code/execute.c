@@ -48,6 +48,11 @@ bool acu_sim_execute_prepare(const acu_sim_function *function) {
                   "nvcc -arch=compute_80 -code=compute_80");
         return false;
     }
+    if (kernel->declared_only) {
+        entry->why = strdup("there is no NVRTC, and the simulator reads of CUDA C++ only what it "
+                            "declares: install NVRTC (libnvrtc.so)");
+        return false;
+    }
     if (acu_ptx_code_make(module, kernel, &entry->code, &error))
         entry->why = strdup(error.text);
     return entry->code != NULL;

@@ -5,6 +5,8 @@
  */
 #include "sim/code/source.h"
 
+#include "sim/ptx/parse.h"
+
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -304,7 +306,7 @@ static bool read_kernel(reader *r, const specifiers *s) {
     if (s->cluster[0])
         acu_sim_text_print(r->ptx, ".explicitcluster\n.reqnctapercluster %u, %u, %u\n",
                            s->cluster[0], s->cluster[1], s->cluster[2]);
-    acu_sim_text_print(r->ptx, "{\n\tret;\n}\n");
+    acu_sim_text_print(r->ptx, "{\n\t.pragma " PTX_DECLARED ";\n\tret;\n}\n");
     if (accept(r, ";")) { /* a declaration only; another file may define the kernel */
         r->ptx->length = before;
         return true;

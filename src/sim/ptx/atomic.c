@@ -1,7 +1,7 @@
 /* Atomic operations on memory, and fences. */
 #include "sim/ptx/lane_half.h"
 #include "sim/ptx/lower_inside.h"
-#include "sim/ptx/memory.h"
+#include "sim/ptx/access.h"
 
 #include <string.h>
 

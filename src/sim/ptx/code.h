@@ -2,7 +2,7 @@
 #ifndef ACU_SIM_PTX_CODE_H
 #define ACU_SIM_PTX_CODE_H
 
-#include "sim/ptx/module.h"
+#include "sim/ptx/ptx_module.h"
 
 /*
  * A slot is where a value of a warp lies: a bank, and an offset in it. A value of 32 lanes is an

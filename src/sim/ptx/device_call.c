@@ -1,7 +1,7 @@
 /* Functions of CUDA's device runtime, which PTX declares and nothing defines. */
 #include "sim/ptx/grid.h"
 #include "sim/ptx/lower_inside.h"
-#include "sim/ptx/memory.h"
+#include "sim/ptx/access.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #define ACU_SIM_PTX_FLOW_H
 
 #include "sim/ptx/arena.h"
-#include "sim/ptx/module.h"
+#include "sim/ptx/ptx_module.h"
 
 typedef struct ptx_basic_block {
     uint32_t begin, end; /* instructions */

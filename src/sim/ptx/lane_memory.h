@@ -3,7 +3,7 @@
  * and largest addresses are checked instead of each; and most of the time they access consecutive
  * elements, or one and the same.
  */
-#include "sim/ptx/memory.h"
+#include "sim/ptx/access.h"
 
 /* Computes the addresses. A lane that is not active gets the address of the first active one, which
  * is checked anyway. */

@@ -3,7 +3,7 @@
 #define ACU_SIM_PTX_NAMES_H
 
 #include "sim/ptx/arena.h"
-#include "sim/ptx/module.h"
+#include "sim/ptx/ptx_module.h"
 
 typedef enum ptx_name_kind {
     PTX_NAME_VARIABLE,

@@ -2,7 +2,7 @@
 #ifndef ACU_SIM_PTX_PARSE_H
 #define ACU_SIM_PTX_PARSE_H
 
-#include "sim/ptx/module.h"
+#include "sim/ptx/ptx_module.h"
 
 typedef enum ptx_result {
     PTX_OK,
@@ -17,6 +17,9 @@ typedef enum ptx_result {
 /* The first line of linked PTX. Of two definitions in such PTX the first one counts, because the
  * linker has checked before that there may be two. */
 #define PTX_LINKED "// linked by the simulator\n"
+
+/* What is in the body of a kernel that the simulator's compiler has only declared (.pragma). */
+#define PTX_DECLARED "\"anycuda: declared only\""
 
 /* The newest version of PTX that is known: 9.3. */
 enum { PTX_NEWEST = 93 };

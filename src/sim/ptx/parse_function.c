@@ -127,9 +127,11 @@ bool acu_ptx_parse_directive(ptx_parser *p) {
     } else if (acu_ptx_text_is(&p->text, "@@")) {
         acu_ptx_text_skip_line(&p->text);
     } else if (acu_ptx_parse_accept(p, ".pragma")) {
-        do
+        do {
+            if (p->function && acu_ptx_text_is(&p->text, PTX_DECLARED))
+                p->function->declared_only = true;
             acu_ptx_text_next(&p->text);
-        while (acu_ptx_parse_accept(p, ","));
+        } while (acu_ptx_parse_accept(p, ","));
         acu_ptx_parse_expect(p, ";");
     } else {
         return false;

@@ -2,7 +2,7 @@
 #ifndef ACU_SIM_PTX_TEXT_H
 #define ACU_SIM_PTX_TEXT_H
 
-#include "sim/ptx/module.h"
+#include "sim/ptx/ptx_module.h"
 
 /*
  * The current word is a name with its dots ("ld.shared::cta.u32", "%tid.x", ".param"), a number, a

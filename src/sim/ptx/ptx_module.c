@@ -1,4 +1,4 @@
-#include "sim/ptx/module.h"
+#include "sim/ptx/ptx_module.h"
 
 #include "sim/ptx/arena.h"
 

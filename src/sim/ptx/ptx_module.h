@@ -2,8 +2,8 @@
  * What a PTX file says: its variables, its functions and their instructions. Everything of a module
  * is in its arena and is freed with it. Nothing here needs the rest of the simulator.
  */
-#ifndef ACU_SIM_PTX_MODULE_H
-#define ACU_SIM_PTX_MODULE_H
+#ifndef ACU_SIM_PTX_PTX_MODULE_H
+#define ACU_SIM_PTX_PTX_MODULE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -229,6 +229,7 @@ struct ptx_function {
     ptx_linkage linkage;
     bool has_body;
     bool no_return;
+    bool declared_only; /* the body is not what the source says: PTX_DECLARED */
     bool address_taken; /* something has its address: an instruction, or an initial value */
     ptx_variable *results, *params; /* linked by `next` */
     ptx_register *registers;

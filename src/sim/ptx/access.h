@@ -1,7 +1,7 @@
 /* How operations reach memory: every access is checked, and a lane that may not access what it
  * wants ends the kernel. */
-#ifndef ACU_SIM_PTX_MEMORY_H
-#define ACU_SIM_PTX_MEMORY_H
+#ifndef ACU_SIM_PTX_ACCESS_H
+#define ACU_SIM_PTX_ACCESS_H
 
 #include "sim/ptx/grid.h"
 

@@ -1,5 +1,5 @@
 /* Where addresses lead, and the loads and stores that are made of it. */
-#include "sim/ptx/memory.h"
+#include "sim/ptx/access.h"
 
 #include "sim/ptx/form.h"
 #include "sim/ptx/lower_inside.h"
