@@ -161,7 +161,7 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared) {
                          .dynamic_shared = prepared->shared,
                          .params = prepared->arguments,
                          .multiprocessors = prepared->multiprocessors,
-                         .stack = 64 * 1024,
+                         .stack = (size_t)64 << 10,
                          .workers = acu_sim_configuration()->seeded ? 1 : 0};
     memcpy(launch.grid, prepared->grid, sizeof launch.grid);
     memcpy(launch.block, prepared->block, sizeof launch.block);

@@ -249,7 +249,8 @@ void acu_ptx_lower_load(ptx_lowering *l, const ptx_instruction *i) {
         for (unsigned n = 0; n < access->count; n++)
             if (access->slots[n] != UINT32_MAX)
                 load_param(l, element(&i->operands[0], n),
-                           at->variable->at + (uint64_t)at->offset + n * access->size, access);
+                           at->variable->at + (uint64_t)at->offset + (uint64_t)n * access->size,
+                           access);
         return;
     }
     emit_access(l, at, access, true);

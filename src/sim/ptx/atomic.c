@@ -100,7 +100,7 @@ CHANGE(64)
 
 static uint64_t get(const ptx_warp *w, ptx_slot slot, unsigned lane, unsigned size) {
     uint64_t value = 0;
-    memcpy(&value, (const char *)ptx_at(w, slot) + lane * size, size);
+    memcpy(&value, (const char *)ptx_at(w, slot) + (size_t)lane * size, size);
     return value;
 }
 
@@ -116,12 +116,12 @@ static void do_atomic(ptx_warp *w, const ptx_op *op) {
         for (unsigned n = 0; n < a->count; n++) {
             uint64_t b = get(w, a->b[n], lane, a->size),
                      c = a->change == CAS ? get(w, a->c, lane, a->size) : 0;
-            char *one = at + n * a->size;
+            char *one = at + (size_t)n * a->size;
             uint64_t old = a->size == 8   ? change_64(a, one, b, c)
                            : a->size == 4 ? change_32(a, one, b, c)
                                           : change_16(a, one, b, c);
             if (a->returns)
-                memcpy((char *)ptx_at(w, a->d[n]) + lane * a->size, &old, a->size);
+                memcpy((char *)ptx_at(w, a->d[n]) + (size_t)lane * a->size, &old, a->size);
         }
     }
 }

@@ -17,7 +17,7 @@ typedef struct device_call {
 
 static char *place(const ptx_warp *w, ptx_copy_place p, unsigned lane, uint32_t size) {
     if (p.in_slot)
-        return (char *)ptx_at(w, p.at) + lane * size;
+        return (char *)ptx_at(w, p.at) + (size_t)lane * size;
     return w->local + lane * w->local_stride + w->frame->local + p.at;
 }
 

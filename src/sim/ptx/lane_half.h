@@ -24,11 +24,10 @@ static inline uint32_t to_narrow(double value, narrow_format format, bool zero, 
     int bias = (1 << (format.exponent - 1)) - 1, shift = 52 - format.fraction;
     uint32_t sign = (uint32_t)(bits >> 63) << (format.exponent + format.fraction);
     uint32_t infinite = ((UINT32_C(1) << format.exponent) - 1) << format.fraction;
-    uint32_t nan = format.finite ? infinite | ((UINT32_C(1) << format.fraction) - 1)
-                                 : infinite | ((UINT32_C(1) << format.fraction) - 1);
+    uint32_t nan = infinite | ((UINT32_C(1) << format.fraction) - 1);
     uint32_t largest = format.finite ? nan - 1 : infinite - 1;
     if (value != value)
-        return format.finite ? nan : infinite | ((UINT32_C(1) << format.fraction) - 1);
+        return nan;
     int exponent = (int)(bits >> 52 & 0x7ff) - 1023 + bias;
     uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
     if (isinf(value))
@@ -140,10 +139,10 @@ static inline double fma_odd(double a, double b, double c) {
         return type##_rn(max_nan_f32(f32_of_##type(a), f32_of_##type(b)));                         \
     }                                                                                              \
     static inline uint16_t ex2_##type(uint16_t a) {                                                \
-        return type##_rn(exp2(f32_of_##type(a)));                                                  \
+        return type##_rn(exp2((double)f32_of_##type(a)));                                          \
     }                                                                                              \
     static inline uint16_t tanh_##type(uint16_t a) {                                               \
-        return type##_rn(tanh(f32_of_##type(a)));                                                  \
+        return type##_rn(tanh((double)f32_of_##type(a)));                                          \
     }
 HALF(f16)
 HALF(bf16)

@@ -56,7 +56,7 @@ static inline void find_places(ptx_warp *w, const ptx_op *op, const ptx_access *
         high = address[i] > high ? address[i] : high;
         odd |= address[i];
         differs |= address[i] ^ address[0];
-        gap |= address[i] ^ (address[0] + i * bytes);
+        gap |= address[i] ^ (address[0] + (uint64_t)i * bytes);
     }
     places->low = low;
     places->equal = !differs;
@@ -91,6 +91,7 @@ static inline void find_places(ptx_warp *w, const ptx_op *op, const ptx_access *
     place_each(w, op, access, address, places, bytes, writes);
 }
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): the macros' arguments are types. */
 /* Loads elements of a type, and puts them into registers of another one. */
 #define LOAD_LANES(memory, lane)                                                                   \
     do {                                                                                           \
@@ -241,6 +242,8 @@ static void store_8(ptx_warp *w, const ptx_op *op) {
     STORE_BEGIN(8);
     EACH_ELEMENT STORE_LANES(uint64_t, lane_u64);
 }
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 const ptx_memory_handlers MEMORY_HANDLERS = {
     .load = {load_1, load_2, load_4, load_8},

@@ -19,7 +19,7 @@ typedef struct ptx_lowering ptx_lowering;
  * PTX_INVALID for what ptxas refuses; PTX_NOT_SIMULATED for an instruction that the simulator does
  * not have; then `error` has a line. The caller frees the code, but not before the module's.
  */
-ptx_result acu_ptx_code_make(const ptx_module *module, const ptx_function *entry, ptx_code **code,
+ptx_result acu_ptx_code_make(const ptx_module *module, const ptx_function *entry, ptx_code **made,
                              ptx_error *error);
 
 /* Returns the address that a pointer to the function of the module has. */

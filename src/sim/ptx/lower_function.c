@@ -111,7 +111,7 @@ static void put_frame_address(ptx_warp *w, const ptx_op *op) {
     uint64_t address = w->frame->local + (uint64_t)op->value;
     char *d = ptx_at(w, op->d);
     for (unsigned i = 0; i < PTX_LANES; i++)
-        memcpy(d + i * op->size, &address, op->size);
+        memcpy(d + (size_t)i * op->size, &address, op->size);
 }
 
 ptx_slot acu_ptx_frame_address(ptx_lowering *l, const ptx_variable *v, uint64_t offset,

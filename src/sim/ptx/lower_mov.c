@@ -10,14 +10,14 @@ static void take_part(ptx_warp *w, const ptx_op *op) {
     char *d = ptx_at(w, op->d);
     const char *a = (const char *)ptx_at(w, op->a) + op->value;
     for (unsigned i = 0; i < PTX_LANES; i++)
-        memcpy(d + i * op->size, a + i * op->flags, op->size);
+        memcpy(d + (size_t)i * op->size, a + (size_t)i * op->flags, op->size);
 }
 
 static void take_byte(ptx_warp *w, const ptx_op *op) {
     uint16_t *d = ptx_at(w, op->d);
     const unsigned char *a = (const unsigned char *)ptx_at(w, op->a) + op->value;
     for (unsigned i = 0; i < PTX_LANES; i++)
-        d[i] = a[i * op->flags];
+        d[i] = a[(size_t)i * op->flags];
 }
 
 /* Put parts together: `flags` is the bytes of one, and each lies in an element of `step` bytes. */
@@ -27,7 +27,8 @@ static void put(ptx_warp *w, const ptx_op *op, unsigned step) {
     for (unsigned n = 0; n * op->flags < op->size; n++) {
         const char *part = ptx_at(w, parts[n]);
         for (unsigned i = 0; i < PTX_LANES; i++)
-            memcpy(d + i * op->size + n * op->flags, part + i * step, op->flags);
+            memcpy(d + (size_t)i * op->size + (size_t)n * op->flags, part + (size_t)i * step,
+                   op->flags);
     }
 }
 
@@ -66,7 +67,7 @@ static void lower_unpack(ptx_lowering *l, const ptx_instruction *i, ptx_type typ
         ptx_slot d = acu_ptx_register_slot(l, o->number);
         op = acu_ptx_emit_pure(l, part == 1 ? take_byte : take_part, d, size);
         op->a = copy;
-        op->value = n * part;
+        op->value = (int64_t)n * part;
         op->flags = (uint8_t)wide;
     }
 }

@@ -37,7 +37,7 @@ static void blend(const ptx_warp *w, ptx_slot to, ptx_slot from, unsigned size) 
     default:
         for (unsigned i = 0; i < PTX_LANES; i++)
             if (lanes[i])
-                memcpy((char *)d + i * 16, (const char *)s + i * 16, 16);
+                memcpy((char *)d + (size_t)i * 16, (const char *)s + (size_t)i * 16, 16);
     }
 }
 

@@ -43,7 +43,7 @@ void acu_ptx_names_free(ptx_names *names) {
 
 unsigned acu_ptx_names_enter(ptx_names *names) {
     if (names->scope_count == names->scope_room) {
-        unsigned *grown = realloc(names->parents, 2 * names->scope_room * sizeof *grown);
+        unsigned *grown = realloc(names->parents, (size_t)names->scope_room * 2 * sizeof *grown);
         if (!grown)
             return 0;
         names->parents = grown;

@@ -91,11 +91,15 @@ static void read_version(ptx_parser *p) {
         acu_ptx_parse_fail(p, PTX_INVALID, place,
                            "Missing .version directive at start of file '(null)'");
     acu_ptx_text_next(&p->text);
-    char text[16] = "";
+    char text[16] = "", *point, *end;
     if (!acu_ptx_text_is_number(&p->text) || p->text.length >= sizeof text)
         acu_ptx_parse_refuse(p);
     memcpy(text, p->text.word, p->text.length);
-    if (sscanf(text, "%u.%u", &major, &minor) != 2 || major > 99 || minor > 9)
+    major = (unsigned)strtoul(text, &point, 10);
+    if (*point != '.')
+        acu_ptx_parse_refuse(p);
+    minor = (unsigned)strtoul(point + 1, &end, 10);
+    if (end == point + 1 || *end || major > 99 || minor > 9)
         acu_ptx_parse_refuse(p);
     p->module->version = (int)(major * 10 + minor);
     if (p->module->version > p->newest)

@@ -57,9 +57,7 @@ static bool read_performance(ptx_parser *p, ptx_function *f) {
         read_dimensions(p, f->cluster);
     else if (acu_ptx_parse_accept(p, ".maxnreg"))
         f->max_registers = (unsigned)acu_ptx_parse_integer(p);
-    else if (acu_ptx_parse_accept(p, ".minnctapersm"))
-        f->min_blocks = (unsigned)acu_ptx_parse_integer(p);
-    else if (acu_ptx_parse_accept(p, ".maxnctapersm"))
+    else if (acu_ptx_parse_accept(p, ".minnctapersm") || acu_ptx_parse_accept(p, ".maxnctapersm"))
         f->min_blocks = (unsigned)acu_ptx_parse_integer(p);
     else if (acu_ptx_parse_accept(p, ".maxclusterrank"))
         f->max_cluster = (unsigned)acu_ptx_parse_integer(p);

@@ -53,7 +53,7 @@ bool acu_ptx_special_is_clock(ptx_special s) {
 
 /* Writes a value to a lane of an element. */
 static void put(char *at, unsigned lane, unsigned size, uint64_t value) {
-    memcpy(at + lane * size, &value, size); /* the low bytes come first */
+    memcpy(at + (size_t)lane * size, &value, size); /* the low bytes come first */
 }
 
 static void put_all(char *at, unsigned size, uint64_t value) {
@@ -85,7 +85,7 @@ static uint64_t launch_special(const ptx_launch *launch, const ptx_constant *c, 
     case PTX_CLUSTER_NCTAID:
         return fourth ? 1 : launch->cluster[n];
     case PTX_CLUSTER_NCTARANK:
-        return launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
+        return (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
     case PTX_IS_EXPLICIT_CLUSTER:
         return has_clusters(launch) ? UINT32_MAX : 0;
     case PTX_LANEID:

@@ -171,7 +171,7 @@ void acu_ptx_lower_elect(ptx_lowering *l, const ptx_instruction *i) {
 
 static uint64_t element(const ptx_warp *w, ptx_slot slot, unsigned lane, unsigned size) {
     uint64_t value = 0;
-    memcpy(&value, (const char *)ptx_at(w, slot) + lane * size, size);
+    memcpy(&value, (const char *)ptx_at(w, slot) + (size_t)lane * size, size);
     return value;
 }
 
