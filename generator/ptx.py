@@ -99,7 +99,7 @@ class Variant:
                 lines.append(f"{const}{LANES[ptx_type]} *{name} = ptx_at(w, op->{name});")
         if self.reads_carry:
             lines.append("const uint32_t cc = *(const uint32_t *)ptx_at(w, op->f);")
-        stores, packs = [], []
+        stores, packs, last = [], [], []
         for name, text in self.does:
             value = self._value(name, text)
             if name == "cc" or self.types[name] == "pred":
@@ -108,7 +108,8 @@ class Variant:
                 slot = "e" if name == "cc" else name
                 packs.append(f"*(uint32_t *)ptx_at(w, op->{slot}) = pack(bits_{name});")
             else:
-                stores.append(f"{name}[i] = {value};")
+                last.append(f"{name}[i] = {value};")  # a result may be where a source is
+        stores += last
         loop = stores[0] if len(stores) == 1 else "{ " + " ".join(stores) + " }"
         return "\n".join([*lines, f"EACH_LANE {loop}", *packs])
 

@@ -4,6 +4,7 @@
 
 #include <fenv.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -49,6 +50,24 @@ static inline double saturate_double(double value) {
 /* The result of arithmetic: a GPU has one NaN. */
 static inline float number(float value) {
     return value == value ? value : float_of(0x7fffffff);
+}
+
+static inline double quiet(double value) {
+    return double_of(bits_of_double(value) | UINT64_C(1) << 51);
+}
+
+/* Of 64 bits NaN is that of an operand, made quiet; of several, the first one that is given here.
+ */
+static inline double number_of(double value, double a) {
+    return value == value ? value : a != a ? quiet(a) : double_of(UINT64_C(0xfff8000000000000));
+}
+
+static inline double number_of_two(double value, double a, double b) {
+    return value == value ? value : a != a ? quiet(a) : number_of(value, b);
+}
+
+static inline double number_of_three(double value, double a, double b, double c) {
+    return value == value ? value : a != a ? quiet(a) : number_of_two(value, b, c);
 }
 
 /* ---- rounding to nearest ---- */
@@ -193,6 +212,26 @@ NARROW(rm, FE_DOWNWARD)
 NARROW(rp, FE_UPWARD)
 #undef NARROW
 
+/* ---- flushing what is rounded up to the smallest normal number ---- */
+
+/* .ftz flushes what would not be normal if it had all its bits, although it is rounded to the
+ * smallest normal number: what is below this part of it. */
+#define TINY_rn (1 - 0x1p-25)
+#define TINY_rz (1 - 0x1p-24)
+#define TINY_rm TINY_rz
+#define TINY_rp TINY_rz
+
+static inline float flush_tiny(float value, double exact, double part) {
+    bool tiny = fabsf(value) == 0x1p-126f && fabs(exact) < 0x1p-126 * part;
+    return tiny ? float_of(bits_of(value) & 0x80000000) : value;
+}
+
+static inline float not_flushed(float value, double exact, double part) {
+    (void)exact;
+    (void)part;
+    return value;
+}
+
 /* ---- smallest and largest ---- */
 
 /* A zero with a sign is below one without; what is no number loses, or, with .NaN, wins. */
@@ -221,19 +260,25 @@ static inline float max_nan_f32(float a, float b) {
 }
 
 static inline double min_f64(double a, double b) {
-    if (a != a || b != b)
-        return a != a ? b : a;
+    if (a != a)
+        return b != b ? quiet(b) : b;
+    if (b != b)
+        return a;
     return a < b || (a == b && bits_of_double(a) >> 63) ? a : b;
 }
 
 static inline double max_f64(double a, double b) {
-    if (a != a || b != b)
-        return a != a ? b : a;
+    if (a != a)
+        return b != b ? quiet(b) : b;
+    if (b != b)
+        return a;
     return a > b || (a == b && !(bits_of_double(a) >> 63)) ? a : b;
 }
 
 /* The magnitude is the result's, the sign that of the product. */
 static inline float with_sign_of_both(float value, float a, float b) {
+    if (value != value)
+        return value;
     return float_of((bits_of(value) & 0x7fffffff) | ((bits_of(a) ^ bits_of(b)) & 0x80000000));
 }
 

@@ -17,9 +17,9 @@ typedef struct narrow_format {
 static const narrow_format format_f16 = {5, 10, false}, format_bf16 = {8, 7, false},
                            format_e4m3 = {4, 3, true}, format_e5m2 = {5, 2, false};
 
-/* Rounds to a narrow format, from the exact value: to nearest, or with `zero` towards zero. With
- * `satfinite` what is too large becomes the largest number. */
-static inline uint32_t to_narrow(double value, narrow_format format, bool zero, bool satfinite) {
+/* Rounds to a narrow format, from the exact value: 'n' to nearest, 'z' towards zero, 'm' down, 'p'
+ * up. With `satfinite` what is too large becomes the largest number. */
+static inline uint32_t to_narrow(double value, narrow_format format, char way, bool satfinite) {
     uint64_t bits = bits_of_double(value);
     int bias = (1 << (format.exponent - 1)) - 1, shift = 52 - format.fraction;
     uint32_t sign = (uint32_t)(bits >> 63) << (format.exponent + format.fraction);
@@ -41,12 +41,13 @@ static inline uint32_t to_narrow(double value, narrow_format format, bool zero, 
              rest = shift > 63 ? (fraction != 0) : fraction & ((UINT64_C(1) << shift) - 1);
     uint64_t half = shift > 63 ? UINT64_MAX : UINT64_C(1) << (shift - 1);
     uint64_t result = ((uint64_t)exponent << format.fraction) + kept;
-    if (!zero && (rest > half || (rest == half && kept & 1)))
+    bool away = way == (sign ? 'm' : 'p');
+    if (way == 'n' ? rest > half || (rest == half && kept & 1) : away && rest)
         result++;
     if (result > largest)
-        return sign | (satfinite || (zero && !format.finite) ? largest
-                       : format.finite                       ? nan
-                                                             : infinite);
+        return sign | (satfinite || (way != 'n' && !away) ? largest
+                       : format.finite                    ? nan
+                                                          : infinite);
     return sign | (uint32_t)result;
 }
 
@@ -81,23 +82,61 @@ static inline float f32_of_f16(uint16_t bits) {
 }
 
 static inline float f32_of_bf16(uint16_t bits) {
-    return number(float_of((uint32_t)bits << 16));
+    return float_of((uint32_t)bits << 16);
 }
 
-static inline uint16_t f16_rn(double value) {
-    return (uint16_t)to_narrow(value, format_f16, false, false);
+static inline bool is_nan_f16(uint16_t bits) {
+    return (bits & 0x7fff) > 0x7c00;
 }
 
-static inline uint16_t f16_rz(double value) {
-    return (uint16_t)to_narrow(value, format_f16, true, false);
+static inline bool is_nan_bf16(uint16_t bits) {
+    return (bits & 0x7fff) > 0x7f80;
 }
 
-static inline uint16_t bf16_rn(double value) {
-    return (uint16_t)to_narrow(value, format_bf16, false, false);
+/* Between 64 and 16 bits NaN keeps its sign and as much as fits, and becomes quiet. */
+static inline double f64_of_f16(uint16_t bits) {
+    if (!is_nan_f16(bits))
+        return (double)f32_of_f16(bits);
+    return double_of((uint64_t)(bits & 0x8000) << 48 | UINT64_C(0x7ff8) << 48 |
+                     (uint64_t)(bits & 0x3ff) << 42);
 }
 
-static inline uint16_t bf16_rz(double value) {
-    return (uint16_t)to_narrow(value, format_bf16, true, false);
+static inline uint16_t with_nan_f16(uint16_t value, double from) {
+    uint64_t bits = bits_of_double(from);
+    return from == from ? value : (uint16_t)((bits >> 48 & 0x8000) | 0x7e00 | (bits >> 42 & 0x3ff));
+}
+
+static inline uint16_t with_nan_bf16(uint16_t value, double from) {
+    uint64_t bits = bits_of_double(from);
+    return from == from ? value : (uint16_t)((bits >> 48 & 0x8000) | 0x7fc0 | (bits >> 45 & 0x7f));
+}
+
+#define ROUND(type, name, way, finite)                                                             \
+    static inline uint16_t type##_##name(double value) {                                           \
+        return (uint16_t)to_narrow(value, format_##type, way, finite);                             \
+    }
+ROUND(f16, rn, 'n', false)
+ROUND(f16, rz, 'z', false)
+ROUND(f16, rm, 'm', false)
+ROUND(f16, rp, 'p', false)
+ROUND(bf16, rn, 'n', false)
+ROUND(bf16, rz, 'z', false)
+ROUND(bf16, rm, 'm', false)
+ROUND(bf16, rp, 'p', false)
+ROUND(f16, finite_rn, 'n', true)
+ROUND(f16, finite_rz, 'z', true)
+ROUND(bf16, finite_rn, 'n', true)
+ROUND(bf16, finite_rz, 'z', true)
+#undef ROUND
+
+/* Return a double from which any rounding to fewer bits gives what the integer itself would: if it
+ * is not exact its last bit is set. */
+static inline double odd_of_u64(uint64_t a) {
+    return a >> 53 ? (double)(a >> 11 | ((a & 0x7ff) != 0)) * 0x1p11 : (double)a;
+}
+
+static inline double odd_of_s64(int64_t a) {
+    return a < 0 ? -odd_of_u64(0 - (uint64_t)a) : odd_of_u64((uint64_t)a);
 }
 
 /* Returns a * b + c, where the product is exact, so that another rounding gives the right result:
@@ -138,11 +177,32 @@ static inline double fma_odd(double a, double b, double c) {
     static inline uint16_t max_nan_##type(uint16_t a, uint16_t b) {                                \
         return type##_rn(max_nan_f32(f32_of_##type(a), f32_of_##type(b)));                         \
     }                                                                                              \
+    static inline uint16_t neg_##type(uint16_t a) {                                                \
+        return is_nan_##type(a) ? 0x7fff : a ^ 0x8000;                                             \
+    }                                                                                              \
+    static inline uint16_t abs_##type(uint16_t a) {                                                \
+        return is_nan_##type(a) ? 0x7fff : a & 0x7fff;                                             \
+    }                                                                                              \
+    static inline uint16_t with_sign_##type(uint16_t value, uint16_t a, uint16_t b) {              \
+        return is_nan_##type(value) ? value : (uint16_t)((value & 0x7fff) | ((a ^ b) & 0x8000));   \
+    }                                                                                              \
+    static inline uint16_t min_sign_##type(uint16_t a, uint16_t b) {                               \
+        return with_sign_##type(min_##type(a & 0x7fff, b & 0x7fff), a, b);                         \
+    }                                                                                              \
+    static inline uint16_t max_sign_##type(uint16_t a, uint16_t b) {                               \
+        return with_sign_##type(max_##type(a & 0x7fff, b & 0x7fff), a, b);                         \
+    }                                                                                              \
+    static inline uint16_t min_nan_sign_##type(uint16_t a, uint16_t b) {                           \
+        return with_sign_##type(min_nan_##type(a & 0x7fff, b & 0x7fff), a, b);                     \
+    }                                                                                              \
+    static inline uint16_t max_nan_sign_##type(uint16_t a, uint16_t b) {                           \
+        return with_sign_##type(max_nan_##type(a & 0x7fff, b & 0x7fff), a, b);                     \
+    }                                                                                              \
     static inline uint16_t ex2_##type(uint16_t a) {                                                \
-        return type##_rn(exp2((double)f32_of_##type(a)));                                          \
+        return type##_rn(exp2(f32_of_##type(a)));                                                  \
     }                                                                                              \
     static inline uint16_t tanh_##type(uint16_t a) {                                               \
-        return type##_rn(tanh((double)f32_of_##type(a)));                                          \
+        return type##_rn(tanh(f32_of_##type(a)));                                                  \
     }
 HALF(f16)
 HALF(bf16)
@@ -188,19 +248,49 @@ static inline float relu_f32(float a) {
 /* tf32: a float whose last 13 bits are not used. */
 static inline uint32_t tf32_rna(float a) {
     uint32_t bits = bits_of(a);
-    return (bits & 0x7f800000) == 0x7f800000 ? a != a ? 0x7fffffff : bits
-                                             : (bits + 0x1000) & 0xffffe000;
+    return (bits & 0x7f800000) == 0x7f800000 ? bits & 0xffffe000 : (bits + 0x1000) & 0xffffe000;
 }
 
 static inline uint32_t tf32_rn(float a) {
     uint32_t bits = bits_of(a);
     if ((bits & 0x7f800000) == 0x7f800000)
-        return a != a ? 0x7fffffff : bits;
+        return a != a ? 0x7fffe000 : bits;
     return (bits + 0xfff + (bits >> 13 & 1)) & 0xffffe000;
 }
 
 static inline uint32_t tf32_rz(float a) {
-    return a != a ? 0x7fffffff : bits_of(a) & 0xffffe000;
+    return a != a ? 0x7fffe000 : bits_of(a) & 0xffffe000;
+}
+
+/* Infinity becomes the largest number; a GPU treats NaN in the same way. */
+static inline uint32_t tf32_finite(uint32_t a) {
+    return (a & 0x7fffffff) >= 0x7f800000 ? a - 0x2000 : a;
+}
+
+static inline bool ordered_as(unsigned comparison, float a, float b) {
+    switch (comparison) {
+    case 0:
+        return a == b;
+    case 1:
+        return a < b || a > b;
+    case 2:
+        return a < b;
+    case 3:
+        return a <= b;
+    case 4:
+        return a > b;
+    case 5:
+        return a >= b;
+    default:
+        return a == a && b == b;
+    }
+}
+
+/* A comparison by its number, in the order of spec/ptx/half.yaml. */
+static inline bool compare_as(unsigned comparison, float a, float b) {
+    if (comparison < 6 || comparison == 12)
+        return ordered_as(comparison, a, b);
+    return a != a || b != b || (comparison < 12 && ordered_as(comparison - 6, a, b));
 }
 
 #endif

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Integers wrap around. A division by zero gives all ones, and the remainder is the dividend, as on
- * a GPU. */
+/* Integers wrap around. A division by zero gives all ones, and so does the remainder, as on a GPU.
+ */
 #define INTEGERS(type, lane, wide, lowest, minus)                                                  \
     static inline lane add_##type(lane a, lane b) {                                                \
         return (lane)((wide)a + (wide)b);                                                          \
@@ -22,7 +22,7 @@
                                                    : (lane)(a / b));                               \
     }                                                                                              \
     static inline lane rem_##type(lane a, lane b) {                                                \
-        return (lane)(b == 0 ? a : (minus) && b == (lane) - 1 ? 0 : (lane)(a % b));                \
+        return (lane)(b == 0 ? (lane) - 1 : (minus) && b == (lane) - 1 ? 0 : (lane)(a % b));       \
     }
 INTEGERS(u16, uint16_t, uint32_t, 0, 0)
 INTEGERS(s16, int16_t, uint32_t, INT16_MIN, 1)
@@ -142,6 +142,22 @@ static inline uint32_t max_s16x2(uint32_t a, uint32_t b) {
     return pair(most_s(a & 0xffff, b & 0xffff), most_s(a >> 16, b >> 16));
 }
 
+static inline uint32_t relu_s16x2(uint32_t a) {
+    return (a & 0x8000 ? 0 : a & 0xffff) | (a >> 31 ? 0 : a & 0xffff0000);
+}
+
+static inline uint32_t clamp_between(int32_t value, int32_t low, int32_t high) {
+    return (uint32_t)(value < low ? low : value > high ? high : value);
+}
+
+/* cvt.pack: two numbers of so many bits, before what is there of `rest`. */
+static inline uint32_t pack_small(int32_t a, int32_t b, uint32_t rest, int32_t low, int32_t high,
+                                  unsigned bits) {
+    uint32_t mask = (UINT32_C(1) << bits) - 1;
+    return (clamp_between(b, low, high) & mask) | (clamp_between(a, low, high) & mask) << bits |
+           rest << 2 * bits;
+}
+
 /* ---- carries ---- */
 
 static inline int carry_32(uint32_t a, uint32_t b, uint32_t c) {
@@ -206,19 +222,20 @@ static inline uint32_t bfe_u32(uint32_t a, uint32_t b, uint32_t c) {
     return a >> at & (length > 31 ? UINT32_MAX : (UINT32_C(1) << length) - 1);
 }
 
+/* Of 64 bits the place and the length are not cut to 8 bits. */
 static inline uint64_t bfe_u64(uint64_t a, uint32_t b, uint32_t c) {
-    uint32_t at = b & 0xff, length = c & 0xff;
+    uint32_t at = b, length = c;
     if (at > 63 || !length)
         return 0;
     return a >> at & (length > 63 ? UINT64_MAX : (UINT64_C(1) << length) - 1);
 }
 
 /* Bits beyond the number are copies of its sign. */
-static inline int64_t bfe_signed(int64_t a, uint32_t b, uint32_t c, uint32_t most) {
-    uint32_t at = b & 0xff, length = c & 0xff;
+static inline int64_t bfe_signed(int64_t a, uint32_t at, uint32_t length, uint32_t most) {
     if (!length)
         return 0;
-    uint32_t sign = at + length - 1 < most ? at + length - 1 : most;
+    uint64_t end = (uint64_t)at + length - 1;
+    uint32_t sign = end < most ? (uint32_t)end : most;
     int64_t value = a >> (at < 63 ? at : 63);
     if (length > most)
         return value;
@@ -227,7 +244,7 @@ static inline int64_t bfe_signed(int64_t a, uint32_t b, uint32_t c, uint32_t mos
 }
 
 static inline int32_t bfe_s32(int32_t a, uint32_t b, uint32_t c) {
-    return (int32_t)bfe_signed(a, b, c, 31);
+    return (int32_t)bfe_signed(a, b & 0xff, c & 0xff, 31);
 }
 
 static inline int64_t bfe_s64(int64_t a, uint32_t b, uint32_t c) {
@@ -235,8 +252,6 @@ static inline int64_t bfe_s64(int64_t a, uint32_t b, uint32_t c) {
 }
 
 static inline uint64_t insert(uint64_t a, uint64_t b, uint32_t at, uint32_t length, uint32_t size) {
-    at &= 0xff;
-    length &= 0xff;
     if (at >= size || !length)
         return b;
     uint64_t mask = (length > 63 ? UINT64_MAX : (UINT64_C(1) << length) - 1) << at;
@@ -244,7 +259,7 @@ static inline uint64_t insert(uint64_t a, uint64_t b, uint32_t at, uint32_t leng
 }
 
 static inline uint32_t bfi_b32(uint32_t a, uint32_t b, uint32_t c, uint32_t f) {
-    return (uint32_t)insert(a, b, c, f, 32);
+    return (uint32_t)insert(a, b, c & 0xff, f & 0xff, 32);
 }
 
 static inline uint64_t bfi_b64(uint64_t a, uint64_t b, uint32_t c, uint32_t f) {
@@ -279,6 +294,8 @@ static inline int32_t szext_wrap_s32(int32_t a, uint32_t b) {
 
 /* Finds the bit that is `offset` set bits from the base. */
 static inline uint32_t fns(uint32_t mask, uint32_t base, int32_t offset) {
+    if (offset == INT32_MIN) /* as a GPU does */
+        return 0;
     if (!offset)
         return base < 32 && mask >> base & 1 ? base : UINT32_MAX;
     int32_t step = offset > 0 ? 1 : -1, left = offset > 0 ? offset : -offset;

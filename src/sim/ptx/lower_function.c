@@ -159,8 +159,10 @@ void acu_ptx_lower_form(ptx_lowering *l, const ptx_form *form, const ptx_slot *s
     }
 }
 
-/* Lowers an instruction by its form. */
-static void lower_by_form(ptx_lowering *l, const ptx_form *form, const ptx_instruction *i) {
+void acu_ptx_lower_by_form(ptx_lowering *l, const ptx_instruction *i) {
+    const ptx_form *form = acu_ptx_form_find(i->opcode);
+    if (!form)
+        acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
     unsigned results = form->results, count = results + form->sources;
     if (i->operand_count != count)
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
@@ -174,13 +176,7 @@ static void lower_by_form(ptx_lowering *l, const ptx_form *form, const ptx_instr
 
 static void lower_one(ptx_lowering *l, const ptx_instruction *i) {
     ptx_lower *lower = acu_ptx_lower_of(i->opcode);
-    const ptx_form *form = lower ? NULL : acu_ptx_form_find(i->opcode);
-    if (lower)
-        lower(l, i);
-    else if (form)
-        lower_by_form(l, form, i);
-    else
-        acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
+    (lower ? lower : acu_ptx_lower_by_form)(l, i);
 }
 
 /* Puts plain operations under the guard of their instruction. */

@@ -1,0 +1,189 @@
+/*
+ * Executes each spelling of an instruction that works lane by lane, and compares the results with
+ * those of a GPU, of which answers.txt has a number for each spelling (how they were got:
+ * README.md). ptx_form_answers ANSWERS         compare ptx_form_answers write FOLDER    write the
+ * PTX files, their operands and a list for form_gpu.c ptx_form_answers run FILE        write the
+ * simulator's results ptx_form_answers number FILE     write the lines of answers.txt for the
+ * results of a GPU
+ */
+#include "form_cases.h"
+
+#include "sim/ptx/grid.h"
+#include "sim/ptx/lower.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CASES_PER_FILE = 300 };
+
+typedef struct memory {
+    unsigned char *input, *output;
+    size_t input_bytes, output_bytes;
+} memory;
+
+static bool find(void *data, uint64_t address, ptx_range *range) {
+    const memory *m = data;
+    if (address - (uintptr_t)m->input < m->input_bytes)
+        *range = (ptx_range){(uintptr_t)m->input, (uintptr_t)m->input + m->input_bytes - 1,
+                             (char *)m->input, false};
+    else if (address - (uintptr_t)m->output < m->output_bytes)
+        *range = (ptx_range){(uintptr_t)m->output, (uintptr_t)m->output + m->output_bytes - 1,
+                             (char *)m->output, true};
+    else
+        return false;
+    return true;
+}
+
+static uint64_t no_variable(void *data, const ptx_variable *variable) {
+    (void)data;
+    (void)variable;
+    return 0;
+}
+
+/* Executes a case; false: it could not, which is said. */
+static bool execute(const form_case *one, memory *m) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    form_cases_write_header(file);
+    form_case_write(one, file);
+    fclose(file);
+    ptx_module *module = NULL;
+    ptx_code *code = NULL;
+    ptx_error error = {.text = ""};
+    ptx_fault fault = {.code = 0};
+    bool good =
+        !acu_ptx_parse(text, size, PTX_NEWEST, &module, &error) &&
+        !acu_ptx_code_make(module, acu_ptx_module_function(module, one->entry), &code, &error);
+    if (!good)
+        printf("%s: %s\n", one->name, error.text);
+    if (good) {
+        ptx_machine machine = {.find = find, .variable = no_variable, .data = m};
+        uint64_t params[] = {(uintptr_t)m->input, (uintptr_t)(m->output + one->at)};
+        ptx_launch launch = {.code = code,
+                             .machine = &machine,
+                             .grid = {1, 1, 1},
+                             .block = {CASE_THREADS, 1, 1},
+                             .cluster = {1, 1, 1},
+                             .params = params,
+                             .multiprocessors = 1,
+                             .workers = 1,
+                             .grid_id = 1};
+        good = acu_ptx_grid_run(&launch, &fault) == 0;
+        if (!good)
+            printf("%s: %d %s\n", one->name, fault.code, fault.what);
+    }
+    acu_ptx_code_free(code);
+    acu_ptx_module_free(module);
+    free(text);
+    return good;
+}
+
+static uint64_t number_of(const unsigned char *bytes, size_t size) {
+    uint64_t number = UINT64_C(0xcbf29ce484222325);
+    for (size_t n = 0; n < size; n++)
+        number = (number ^ bytes[n]) * UINT64_C(0x100000001b3);
+    return number;
+}
+
+static int write_files(const form_case *cases, size_t count, const memory *m, const char *folder) {
+    char path[512];
+    FILE *file = NULL;
+    snprintf(path, sizeof path, "%s/list.txt", folder);
+    FILE *list = fopen(path, "w");
+    for (size_t n = 0; list && n < count; n++) {
+        if (n % CASES_PER_FILE == 0) {
+            if (file)
+                fclose(file);
+            snprintf(path, sizeof path, "%s/forms%zu.ptx", folder, n / CASES_PER_FILE);
+            file = fopen(path, "w");
+            if (!file)
+                return 1;
+            form_cases_write_header(file);
+        }
+        form_case_write(&cases[n], file);
+        fprintf(list, "forms%zu %s %zu %zu %s\n", n / CASES_PER_FILE, cases[n].entry, cases[n].at,
+                cases[n].bytes, cases[n].name);
+    }
+    if (file)
+        fclose(file);
+    if (!list)
+        return 1;
+    fclose(list);
+    snprintf(path, sizeof path, "%s/input.bin", folder);
+    file = fopen(path, "wb");
+    return !file || fwrite(m->input, 1, m->input_bytes, file) != m->input_bytes || fclose(file);
+}
+
+/* Compares every case with the answers; a case that the file does not have is named. */
+static int compare(const form_case *cases, size_t count, memory *m, const char *path) {
+    FILE *file = fopen(path, "r");
+    char line[256], name[256];
+    unsigned long long number;
+    int wrong = 0, compared = 0;
+    while (file && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "%llx %255[^\n]", &number, name) != 2)
+            continue;
+        const form_case *one = NULL;
+        for (size_t n = 0; n < count && !one; n++)
+            one = strcmp(cases[n].name, name) == 0 ? &cases[n] : NULL;
+        if (one && execute(one, m) && number_of(m->output + one->at, one->bytes) == number) {
+            compared++;
+            continue;
+        }
+        printf("%s differs\n", name);
+        wrong++;
+    }
+    if (file)
+        fclose(file);
+    printf("%d forms agree with a GPU, %d differ\n", compared, wrong);
+    return wrong || !compared;
+}
+
+static int write_results(const form_case *cases, size_t count, memory *m, const char *path) {
+    int failed = 0;
+    for (size_t n = 0; n < count; n++)
+        failed += !execute(&cases[n], m);
+    FILE *file = fopen(path, "wb");
+    printf("%zu forms, %d failed\n", count, failed);
+    return !file || fwrite(m->output, 1, m->output_bytes, file) != m->output_bytes || fclose(file);
+}
+
+/* Whether an instruction may give something else than a GPU. */
+static bool is_approximation(const char *name) {
+    return strstr(name, ".approx") || strstr(name, ".full");
+}
+
+static int write_numbers(const form_case *cases, size_t count, memory *m, const char *path) {
+    FILE *file = fopen(path, "rb");
+    if (!file || fread(m->output, 1, m->output_bytes, file) != m->output_bytes)
+        return 1;
+    fclose(file);
+    for (size_t n = 0; n < count; n++)
+        if (!is_approximation(cases[n].name))
+            printf("%016llx %s\n",
+                   (unsigned long long)number_of(m->output + cases[n].at, cases[n].bytes),
+                   cases[n].name);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    memory m = {.input = NULL};
+    size_t count;
+    form_case *cases = form_cases_make(&count, &m.output_bytes);
+    m.input = form_cases_input(&m.input_bytes);
+    m.output = calloc(1, m.output_bytes);
+    int result = 2;
+    if (argc == 2)
+        result = compare(cases, count, &m, argv[1]);
+    else if (argc == 3 && strcmp(argv[1], "write") == 0)
+        result = write_files(cases, count, &m, argv[2]);
+    else if (argc == 3 && strcmp(argv[1], "run") == 0)
+        result = write_results(cases, count, &m, argv[2]);
+    else if (argc == 3 && strcmp(argv[1], "number") == 0)
+        result = write_numbers(cases, count, &m, argv[2]);
+    free(m.output);
+    free(m.input);
+    free(cases);
+    return result;
+}
