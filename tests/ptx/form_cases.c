@@ -102,7 +102,7 @@ static const uint64_t edges_bf16[EDGES] = {
     0x4040, 0xc0a0, 0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc0, 0xffc1, 0x7f81, 0x7fff, 0x4f7f, 0x3412};
 static const uint64_t edges_f32[EDGES] = {
     0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff, 0x807fffff, 0x00800000, 0x80800000,
-    0x3f800000, 0xbf800000, 0x3f800001, 0x3f000000, 0x40490fdb, 0xc0a00000, 0x7f7fffff, 0xff7fffff,
+    0x3f800000, 0xbf800000, 0x3f800001, 0x3f7fffff, 0x40490fdb, 0xc0a00000, 0x7f7fffff, 0xff7fffff,
     0x7f800000, 0xff800000, 0x7fc00000, 0xffc12345, 0x7f812345, 0x4f000000, 0xcf000001, 0x33ffffff};
 static const uint64_t edges_f64[EDGES] = {0,
                                           UINT64_C(0x8000000000000000),
@@ -231,23 +231,190 @@ static form_case *add(form_case *cases, size_t *count, size_t *bytes, const form
 /* Instructions that are made of several forms: their results and sources as letters of letters[].
  */
 static const struct {
-    const char *opcode, *operands, *last;
+    const char *opcode, *operands, *parts;
 } made[] = {
-    {"set.lt.u32.u16", "r<hh", NULL},           {"set.hi.s32.u32", "r<rr", NULL},
-    {"set.ge.f32.s32", "r<rr", NULL},           {"set.eq.u32.b64", "r<dd", NULL},
-    {"set.le.f32.s64", "r<dd", NULL},           {"set.ltu.u32.f32", "r<FF", NULL},
-    {"set.num.f32.f64", "r<DD", NULL},          {"set.gt.ftz.s32.f32", "r<FF", NULL},
-    {"set.ne.and.u32.s32", "r<rrp", NULL},      {"set.lt.xor.f32.f32", "r<FFp", NULL},
-    {"set.nan.or.u32.f64", "r<DDp", NULL},      {"set.ge.f16.f16", "h<HH", NULL},
-    {"set.leu.ftz.u32.f16", "r<HH", NULL},      {"set.equ.s16.f16", "h<HH", NULL},
-    {"set.neu.and.u16.f16", "h<HHp", NULL},     {"set.gt.bf16.bf16", "h<BB", NULL},
-    {"set.num.u32.bf16", "r<BB", NULL},         {"set.lt.f16x2.f16x2", "r<XX", NULL},
-    {"set.geu.u32.f16x2", "r<XX", NULL},        {"set.eq.ftz.f16x2.f16x2", "r<XX", NULL},
-    {"set.gtu.bf16x2.bf16x2", "r<YY", NULL},    {"set.nan.s32.bf16x2", "r<YY", NULL},
-    {"set.le.or.f16x2.f16x2", "r<XXp", NULL},   {"setp.lt.and.f16x2", "pp<XXp", NULL},
-    {"setp.neu.xor.ftz.f16x2", "pp<XXp", NULL}, {"setp.geu.or.bf16x2", "pp<YYp", NULL},
-    {"set.gt.f16.s32", "h<rr", NULL},           {"set.lo.bf16.u64", "h<dd", NULL},
+    {"set.lt.u32.u16", "r<hh", NULL},
+    {"set.hi.s32.u32", "r<rr", NULL},
+    {"set.ge.f32.s32", "r<rr", NULL},
+    {"set.eq.u32.b64", "r<dd", NULL},
+    {"set.le.f32.s64", "r<dd", NULL},
+    {"set.ltu.u32.f32", "r<FF", NULL},
+    {"set.num.f32.f64", "r<DD", NULL},
+    {"set.gt.ftz.s32.f32", "r<FF", NULL},
+    {"set.ne.and.u32.s32", "r<rrp", NULL},
+    {"set.lt.xor.f32.f32", "r<FFp", NULL},
+    {"set.nan.or.u32.f64", "r<DDp", NULL},
+    {"set.ge.f16.f16", "h<HH", NULL},
+    {"set.leu.ftz.u32.f16", "r<HH", NULL},
+    {"set.equ.s16.f16", "h<HH", NULL},
+    {"set.neu.and.u16.f16", "h<HHp", NULL},
+    {"set.gt.bf16.bf16", "h<BB", NULL},
+    {"set.num.u32.bf16", "r<BB", NULL},
+    {"set.lt.f16x2.f16x2", "r<XX", NULL},
+    {"set.geu.u32.f16x2", "r<XX", NULL},
+    {"set.eq.ftz.f16x2.f16x2", "r<XX", NULL},
+    {"set.gtu.bf16x2.bf16x2", "r<YY", NULL},
+    {"set.nan.s32.bf16x2", "r<YY", NULL},
+    {"set.le.or.f16x2.f16x2", "r<XXp", NULL},
+    {"setp.lt.and.f16x2", "pp<XXp", NULL},
+    {"setp.neu.xor.ftz.f16x2", "pp<XXp", NULL},
+    {"setp.geu.or.bf16x2", "pp<YYp", NULL},
+    {"set.gt.f16.s32", "h<rr", NULL},
+    {"set.lo.bf16.u64", "h<dd", NULL},
     {"set.lt.f16.f32", "h<FF", NULL},
+    {"vadd2.u32.u32.u32", "r<rrr", "- - -"},
+    {"vadd2.s32.s32.s32.sat", "r<rrr", "- - -"},
+    {"vadd2.s32.u32.s32.add", "r<rrr", "- - -"},
+    {"vadd2.u32.s32.u32.sat", "r<rrr", "- - -"},
+    {"vsub2.u32.u32.u32", "r<rrr", "- - -"},
+    {"vsub2.s32.s32.s32.sat", "r<rrr", "- - -"},
+    {"vsub2.s32.u32.s32.add", "r<rrr", "- - -"},
+    {"vsub2.u32.s32.u32.sat", "r<rrr", "- - -"},
+    {"vabsdiff2.u32.u32.u32", "r<rrr", "- - -"},
+    {"vabsdiff2.s32.s32.s32.sat", "r<rrr", "- - -"},
+    {"vabsdiff2.s32.u32.s32.add", "r<rrr", "- - -"},
+    {"vabsdiff2.u32.s32.u32.sat", "r<rrr", "- - -"},
+    {"vmin2.u32.u32.u32", "r<rrr", "- - -"},
+    {"vmin2.s32.s32.s32.sat", "r<rrr", "- - -"},
+    {"vmin2.s32.u32.s32.add", "r<rrr", "- - -"},
+    {"vmin2.u32.s32.u32.sat", "r<rrr", "- - -"},
+    {"vmax2.u32.u32.u32", "r<rrr", "- - -"},
+    {"vmax2.s32.s32.s32.sat", "r<rrr", "- - -"},
+    {"vmax2.s32.u32.s32.add", "r<rrr", "- - -"},
+    {"vmax2.u32.s32.u32.sat", "r<rrr", "- - -"},
+    {"vavrg2.u32.u32.u32", "r<rrr", "- - -"},
+    {"vavrg2.s32.s32.s32.sat", "r<rrr", "- - -"},
+    {"vavrg2.s32.u32.s32.add", "r<rrr", "- - -"},
+    {"vavrg2.u32.s32.u32.sat", "r<rrr", "- - -"},
+    {"vset2.s32.s32.eq", "r<rrr", "- - -"},
+    {"vset2.s32.s32.ne", "r<rrr", "- - -"},
+    {"vset2.s32.s32.lt", "r<rrr", "- - -"},
+    {"vset2.s32.s32.le", "r<rrr", "- - -"},
+    {"vset2.s32.s32.gt", "r<rrr", "- - -"},
+    {"vset2.s32.s32.ge", "r<rrr", "- - -"},
+    {"vset2.u32.s32.gt.add", "r<rrr", "- - -"},
+    {"vset2.u32.u32.lt", "r<rrr", "- - -"},
+    {"vadd4.u32.u32.u32", "r<rrr", "- - -"},
+    {"vadd4.s32.s32.s32.sat", "r<rrr", "- - -"},
+    {"vadd4.s32.u32.s32.add", "r<rrr", "- - -"},
+    {"vadd4.u32.s32.u32.sat", "r<rrr", "- - -"},
+    {"vsub4.u32.u32.u32", "r<rrr", "- - -"},
+    {"vsub4.s32.s32.s32.sat", "r<rrr", "- - -"},
+    {"vsub4.s32.u32.s32.add", "r<rrr", "- - -"},
+    {"vsub4.u32.s32.u32.sat", "r<rrr", "- - -"},
+    {"vabsdiff4.u32.u32.u32", "r<rrr", "- - -"},
+    {"vabsdiff4.s32.s32.s32.sat", "r<rrr", "- - -"},
+    {"vabsdiff4.s32.u32.s32.add", "r<rrr", "- - -"},
+    {"vabsdiff4.u32.s32.u32.sat", "r<rrr", "- - -"},
+    {"vmin4.u32.u32.u32", "r<rrr", "- - -"},
+    {"vmin4.s32.s32.s32.sat", "r<rrr", "- - -"},
+    {"vmin4.s32.u32.s32.add", "r<rrr", "- - -"},
+    {"vmin4.u32.s32.u32.sat", "r<rrr", "- - -"},
+    {"vmax4.u32.u32.u32", "r<rrr", "- - -"},
+    {"vmax4.s32.s32.s32.sat", "r<rrr", "- - -"},
+    {"vmax4.s32.u32.s32.add", "r<rrr", "- - -"},
+    {"vmax4.u32.s32.u32.sat", "r<rrr", "- - -"},
+    {"vavrg4.u32.u32.u32", "r<rrr", "- - -"},
+    {"vavrg4.s32.s32.s32.sat", "r<rrr", "- - -"},
+    {"vavrg4.s32.u32.s32.add", "r<rrr", "- - -"},
+    {"vavrg4.u32.s32.u32.sat", "r<rrr", "- - -"},
+    {"vset4.s32.s32.eq", "r<rrr", "- - -"},
+    {"vset4.s32.s32.ne", "r<rrr", "- - -"},
+    {"vset4.s32.s32.lt", "r<rrr", "- - -"},
+    {"vset4.s32.s32.le", "r<rrr", "- - -"},
+    {"vset4.s32.s32.gt", "r<rrr", "- - -"},
+    {"vset4.s32.s32.ge", "r<rrr", "- - -"},
+    {"vset4.u32.s32.gt.add", "r<rrr", "- - -"},
+    {"vset4.u32.u32.lt", "r<rrr", "- - -"},
+    {"vadd2.s32.s32.s32.sat", "r<rrr", ".h1 .h31 .h02"},
+    {"vsub2.u32.s32.u32.add", "r<rrr", ".h0 .h22 .h13"},
+    {"vabsdiff4.u32.u32.u32.add", "r<rrr", ".b20 .b7531 .b0000"},
+    {"vmax4.s32.u32.s32", "r<rrr", ".b310 .b0246 .b7654"},
+    {"vadd.s32.s32.s32.sat", "r<rr", "- - -"},
+    {"vadd.u32.u32.u32", "r<rr", "- - -"},
+    {"vadd.u32.s32.s32.sat", "r<rr", "- .b1 .h1"},
+    {"vadd.s32.u32.s32.add", "r<rrr", "- .h0 .b3"},
+    {"vadd.s32.s32.u32.min", "r<rrr", "- - -"},
+    {"vadd.u32.u32.u32.sat.max", "r<rrr", "- - -"},
+    {"vadd.s32.s32.s32.sat", "r<rrr", ".b2 - .h0"},
+    {"vadd.u32.s32.u32", "r<rrr", ".h1 .b0 -"},
+    {"vsub.s32.s32.s32.sat", "r<rr", "- - -"},
+    {"vsub.u32.u32.u32", "r<rr", "- - -"},
+    {"vsub.u32.s32.s32.sat", "r<rr", "- .b1 .h1"},
+    {"vsub.s32.u32.s32.add", "r<rrr", "- .h0 .b3"},
+    {"vsub.s32.s32.u32.min", "r<rrr", "- - -"},
+    {"vsub.u32.u32.u32.sat.max", "r<rrr", "- - -"},
+    {"vsub.s32.s32.s32.sat", "r<rrr", ".b2 - .h0"},
+    {"vsub.u32.s32.u32", "r<rrr", ".h1 .b0 -"},
+    {"vabsdiff.s32.s32.s32.sat", "r<rr", "- - -"},
+    {"vabsdiff.u32.u32.u32", "r<rr", "- - -"},
+    {"vabsdiff.u32.s32.s32.sat", "r<rr", "- .b1 .h1"},
+    {"vabsdiff.s32.u32.s32.add", "r<rrr", "- .h0 .b3"},
+    {"vabsdiff.s32.s32.u32.min", "r<rrr", "- - -"},
+    {"vabsdiff.u32.u32.u32.sat.max", "r<rrr", "- - -"},
+    {"vabsdiff.s32.s32.s32.sat", "r<rrr", ".b2 - .h0"},
+    {"vabsdiff.u32.s32.u32", "r<rrr", ".h1 .b0 -"},
+    {"vmin.s32.s32.s32.sat", "r<rr", "- - -"},
+    {"vmin.u32.u32.u32", "r<rr", "- - -"},
+    {"vmin.u32.s32.s32.sat", "r<rr", "- .b1 .h1"},
+    {"vmin.s32.u32.s32.add", "r<rrr", "- .h0 .b3"},
+    {"vmin.s32.s32.u32.min", "r<rrr", "- - -"},
+    {"vmin.u32.u32.u32.sat.max", "r<rrr", "- - -"},
+    {"vmin.s32.s32.s32.sat", "r<rrr", ".b2 - .h0"},
+    {"vmin.u32.s32.u32", "r<rrr", ".h1 .b0 -"},
+    {"vmax.s32.s32.s32.sat", "r<rr", "- - -"},
+    {"vmax.u32.u32.u32", "r<rr", "- - -"},
+    {"vmax.u32.s32.s32.sat", "r<rr", "- .b1 .h1"},
+    {"vmax.s32.u32.s32.add", "r<rrr", "- .h0 .b3"},
+    {"vmax.s32.s32.u32.min", "r<rrr", "- - -"},
+    {"vmax.u32.u32.u32.sat.max", "r<rrr", "- - -"},
+    {"vmax.s32.s32.s32.sat", "r<rrr", ".b2 - .h0"},
+    {"vmax.u32.s32.u32", "r<rrr", ".h1 .b0 -"},
+    {"vshl.u32.u32.u32.clamp", "r<rr", "- - -"},
+    {"vshl.s32.s32.u32.sat.clamp", "r<rr", "- - -"},
+    {"vshl.u32.s32.u32.clamp.add", "r<rrr", "- - -"},
+    {"vshl.u32.u32.u32.sat.clamp", "r<rrr", ".b1 .h1 .b0"},
+    {"vshr.u32.u32.u32.clamp", "r<rr", "- - -"},
+    {"vshr.s32.s32.u32.sat.clamp", "r<rr", "- - -"},
+    {"vshr.u32.s32.u32.clamp.add", "r<rrr", "- - -"},
+    {"vshr.u32.u32.u32.sat.clamp", "r<rrr", ".b1 .h1 .b0"},
+    {"vshl.u32.u32.u32.wrap", "r<rr", "- - -"},
+    {"vshl.s32.s32.u32.sat.wrap", "r<rr", "- - -"},
+    {"vshl.u32.s32.u32.wrap.add", "r<rrr", "- - -"},
+    {"vshl.u32.u32.u32.sat.wrap", "r<rrr", ".b1 .h1 .b0"},
+    {"vshr.u32.u32.u32.wrap", "r<rr", "- - -"},
+    {"vshr.s32.s32.u32.sat.wrap", "r<rr", "- - -"},
+    {"vshr.u32.s32.u32.wrap.add", "r<rrr", "- - -"},
+    {"vshr.u32.u32.u32.sat.wrap", "r<rrr", ".b1 .h1 .b0"},
+    {"vset.s32.s32.lt", "r<rr", "- - -"},
+    {"vset.u32.s32.ge", "r<rr", "- - -"},
+    {"vset.u32.u32.eq.add", "r<rrr", "- .b1 .b2"},
+    {"vset.s32.u32.ne", "r<rrr", ".h1 - .h0"},
+    {"vmad.u32.u32.u32", "r<rrr", "- - -"},
+    {"vmad.u32.u32.u32.sat", "r<rrr", "- - -"},
+    {"vmad.u32.u32.u32.sat.shr7", "r<rrr", "- .h0 .h1"},
+    {"vmad.u32.u32.u32.shr15", "r<rrr", "- .b0 .h0"},
+    {"vmad.s32.s32.s32", "r<rrr", "- - -"},
+    {"vmad.s32.s32.s32.sat", "r<rrr", "- - -"},
+    {"vmad.s32.s32.s32.sat.shr7", "r<rrr", "- .h0 .h1"},
+    {"vmad.s32.s32.s32.shr15", "r<rrr", "- .b0 .h0"},
+    {"vmad.u32.s32.u32", "r<rrr", "- - -"},
+    {"vmad.u32.s32.u32.sat", "r<rrr", "- - -"},
+    {"vmad.u32.s32.u32.sat.shr7", "r<rrr", "- .h0 .h1"},
+    {"vmad.u32.s32.u32.shr15", "r<rrr", "- .b0 .h0"},
+    {"vmad.s32.u32.s32", "r<rrr", "- - -"},
+    {"vmad.s32.u32.s32.sat", "r<rrr", "- - -"},
+    {"vmad.s32.u32.s32.sat.shr7", "r<rrr", "- .h0 .h1"},
+    {"vmad.s32.u32.s32.shr15", "r<rrr", "- .b0 .h0"},
+    {"vmad.u32.s32.s32", "r<rrr", "- - -"},
+    {"vmad.u32.s32.s32.sat", "r<rrr", "- - -"},
+    {"vmad.u32.s32.s32.sat.shr7", "r<rrr", "- .h0 .h1"},
+    {"vmad.u32.s32.s32.shr15", "r<rrr", "- .b0 .h0"},
+    {"vmad.s32.u32.u32", "r<rrr", "- - -"},
+    {"vmad.s32.u32.u32.sat", "r<rrr", "- - -"},
+    {"vmad.s32.u32.u32.sat.shr7", "r<rrr", "- .h0 .h1"},
+    {"vmad.s32.u32.u32.shr15", "r<rrr", "- .b0 .h0"},
+    {"vmad.u32.u32.u32.po", "r<rrr", "- - -"},
 };
 
 static ptx_type type_of_letter(char letter) {
@@ -258,8 +425,13 @@ static ptx_type type_of_letter(char letter) {
 }
 
 static form_case made_case(size_t n) {
-    form_case one = {.last = made[n].last};
+    form_case one = {.last = NULL};
     snprintf(one.opcode, sizeof one.opcode, "%s", made[n].opcode);
+    if (made[n].parts)
+        sscanf(made[n].parts, "%7s %7s %7s", one.parts[0], one.parts[1], one.parts[2]);
+    for (unsigned part = 0; part < 3; part++)
+        if (one.parts[part][0] == '-')
+            one.parts[part][0] = 0;
     unsigned count = 0;
     for (const char *at = made[n].operands; *at; at++)
         if (*at == '<')
@@ -287,6 +459,9 @@ form_case *form_cases_make(size_t *count, size_t *bytes) {
     *count = *bytes = 0;
     for (size_t n = 0; n < acu_ptx_form_count; n++) {
         form_case one = form_of(&acu_ptx_forms[n]);
+        if (strncmp(one.opcode, "mad.", 4) == 0 && !strstr(one.opcode, ".r") &&
+            strstr(one.opcode, "f32"))
+            continue; /* of old PTX */
         cases = add(cases, count, bytes, &one, "");
         if (strncmp(one.opcode, "setp.", 5) != 0 || one.results == 2 || n % 5 ||
             strstr(one.opcode, "f16"))
@@ -298,7 +473,10 @@ form_case *form_cases_make(size_t *count, size_t *bytes) {
     }
     for (size_t n = 0; n < sizeof made / sizeof *made; n++) {
         form_case one = made_case(n);
-        cases = add(cases, count, bytes, &one, "");
+        char parts[32] = "";
+        if (made[n].parts && strcmp(made[n].parts, "- - -") != 0)
+            snprintf(parts, sizeof parts, " %s", made[n].parts);
+        cases = add(cases, count, bytes, &one, parts);
     }
     return cases;
 }
@@ -364,7 +542,8 @@ void form_case_write(const form_case *one, FILE *file) {
         if (one->last && n + 1u == one->sources)
             fprintf(file, ", %s", one->last);
         else
-            fprintf(file, ", %%%s%u", letter((ptx_type)one->types[one->results + n]), n + 10);
+            fprintf(file, ", %%%s%u%s", letter((ptx_type)one->types[one->results + n]), n + 10,
+                    n < 2 ? one->parts[n + 1] : "");
     fprintf(file, ";\n");
     if (one->carries & 2)
         fprintf(file, "%sc.u%u %%%s6, 0, 0;\n", borrow ? "sub" : "add",

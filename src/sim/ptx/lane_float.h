@@ -221,6 +221,26 @@ NARROW(rp, FE_UPWARD)
 #define TINY_rm TINY_rz
 #define TINY_rp TINY_rz
 
+/* The same of products, for which numbers that are larger by a power of two show it. */
+static inline float flush_scaled(float value, float scaled) {
+    return fabsf(scaled) < 0x1p-62f ? float_of(bits_of(value) & 0x80000000) : value;
+}
+
+#define FLUSHED(rounding)                                                                          \
+    static inline float mul_ftz_##rounding##_float(float a, float b) {                             \
+        return flush_scaled(mul_##rounding##_float(a, b),                                          \
+                            mul_##rounding##_float(a * 0x1p64f, b));                               \
+    }                                                                                              \
+    static inline float fma_ftz_##rounding##_float(float a, float b, float c) {                    \
+        return flush_scaled(fma_##rounding##_float(a, b, c),                                       \
+                            fma_##rounding##_float(a * 0x1p64f, b, c * 0x1p64f));                  \
+    }
+FLUSHED(rn)
+FLUSHED(rz)
+FLUSHED(rm)
+FLUSHED(rp)
+#undef FLUSHED
+
 static inline float flush_tiny(float value, double exact, double part) {
     bool tiny = fabsf(value) == 0x1p-126f && fabs(exact) < 0x1p-126 * part;
     return tiny ? float_of(bits_of(value) & 0x80000000) : value;

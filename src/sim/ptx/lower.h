@@ -117,6 +117,6 @@ ptx_lower acu_ptx_lower_activemask, acu_ptx_lower_atom, acu_ptx_lower_barrier, a
     acu_ptx_lower_isspacep, acu_ptx_lower_load, acu_ptx_lower_lop3, acu_ptx_lower_match,
     acu_ptx_lower_mov, acu_ptx_lower_nothing, acu_ptx_lower_redux, acu_ptx_lower_return,
     acu_ptx_lower_set, acu_ptx_lower_setp, acu_ptx_lower_shfl, acu_ptx_lower_store,
-    acu_ptx_lower_trap, acu_ptx_lower_vote;
+    acu_ptx_lower_trap, acu_ptx_lower_video, acu_ptx_lower_vote;
 
 #endif
