@@ -228,8 +228,7 @@ static inline float flush_scaled(float value, float scaled) {
 
 #define FLUSHED(rounding)                                                                          \
     static inline float mul_ftz_##rounding##_float(float a, float b) {                             \
-        return flush_scaled(mul_##rounding##_float(a, b),                                          \
-                            mul_##rounding##_float(a * 0x1p64f, b));                               \
+        return flush_scaled(mul_##rounding##_float(a, b), mul_##rounding##_float(a * 0x1p64f, b)); \
     }                                                                                              \
     static inline float fma_ftz_##rounding##_float(float a, float b, float c) {                    \
         return flush_scaled(fma_##rounding##_float(a, b, c),                                       \

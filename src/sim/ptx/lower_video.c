@@ -74,27 +74,31 @@ static int64_t first(const video *v, int64_t a, int64_t b) {
     }
 }
 
+/* The third operand is signed; the result is if one of the factors is. */
 static uint32_t multiply_add(const video *v, int64_t a, int64_t b, uint32_t c) {
-    int64_t product = v->negates_product ? -(a * b) : a * b;
-    int64_t other = v->d_signed ? (int64_t)(int32_t)c : (int64_t)c;
-    int64_t value = (product + (v->negates_c ? -other : other) + v->plus_one) >> v->scale;
-    return (uint32_t)(v->saturates ? clamp(value, 32, v->d_signed) : value);
+    bool result_signed = v->a_signed || v->b_signed;
+    int64_t product = v->negates_product ? -(a * b) : a * b, other = (int32_t)c;
+    int64_t value = product + (v->negates_c ? -other : other) + v->plus_one;
+    if (result_signed)
+        value >>= v->scale;
+    else if (v->scale)
+        value = (int64_t)((uint64_t)value >> v->scale);
+    return (uint32_t)(v->saturates ? clamp(value, 32, result_signed) : value);
 }
 
 /* What the second operation makes of a scalar result. */
-static uint32_t finish(const video *v, uint32_t value, uint32_t c) {
-    uint32_t mask;
+static uint32_t finish(const video *v, int64_t wide, uint32_t c) {
+    uint32_t value = (uint32_t)wide, mask;
+    int64_t other = v->d_signed ? (int64_t)(int32_t)c : (int64_t)c;
+    if (v->operation == VADD || v->operation == VSUB) /* those are cut to 32 bits */
+        wide = v->d_signed ? (int64_t)(int32_t)value : (int64_t)value;
     switch (v->second) {
     case ADD:
         return value + c;
     case MIN:
-        return v->d_signed ? (uint32_t)((int32_t)value < (int32_t)c ? value : c)
-               : value < c ? value
-                           : c;
+        return wide < other ? value : c;
     case MAX:
-        return v->d_signed ? (uint32_t)((int32_t)value > (int32_t)c ? value : c)
-               : value > c ? value
-                           : c;
+        return wide > other ? value : c;
     case MERGE:
         mask = (v->merge_bits == 8 ? 0xffu : 0xffffu) << v->merge_at;
         return (value << v->merge_at & mask) | (c & ~mask);
@@ -104,15 +108,17 @@ static uint32_t finish(const video *v, uint32_t value, uint32_t c) {
 }
 
 static uint32_t scalar(const video *v, uint32_t a, uint32_t b, uint32_t c) {
-    int64_t x = element(a, v->a_from[0], v->a_bits, v->a_signed);
-    int64_t y = element(b, v->b_from[0], v->b_bits, v->b_signed);
+    /* A whole word of vmad is as signed as the other one; with .sat always, as on a GPU. */
+    bool whole = v->operation == VMAD && (v->a_signed || v->b_signed || v->saturates);
+    int64_t x = element(a, v->a_from[0], v->a_bits, v->a_signed || (whole && v->a_bits == 32));
+    int64_t y = element(b, v->b_from[0], v->b_bits, v->b_signed || (whole && v->b_bits == 32));
     if (v->operation == VMAD)
         return multiply_add(v, x, y, c);
     int64_t value = first(v, x, y);
     unsigned bits = v->second == MERGE ? v->merge_bits : 32;
     if (v->saturates)
         value = clamp(value, bits, v->d_signed);
-    return finish(v, (uint32_t)value, c);
+    return finish(v, value, c);
 }
 
 static uint32_t parallel(const video *v, uint32_t a, uint32_t b, uint32_t c) {
@@ -125,7 +131,7 @@ static uint32_t parallel(const video *v, uint32_t a, uint32_t b, uint32_t c) {
         if (v->saturates)
             value = clamp(value, v->bits, v->d_signed);
         if (v->second == ADD)
-            result += written ? (uint32_t)element((uint64_t)value, 0, v->bits, v->d_signed) : 0;
+            result += written ? (uint32_t)value : 0;
         else
             result |= ((written ? (uint32_t)value : c >> n * v->bits) & element_mask)
                       << n * v->bits;
@@ -198,11 +204,11 @@ static bool is_signed(ptx_type type) {
     return type == PTX_S32;
 }
 
-void acu_ptx_lower_video(ptx_lowering *l, const ptx_instruction *i) {
+/* Reads what the opcode says. */
+static void read_opcode(ptx_lowering *l, const ptx_instruction *i, video *v) {
     static const char *const names[] = {"vadd",  "vsub", "vabsdiff", "vmin", "vmax",
                                         "vavrg", "vset", "vshl",     "vshr", "vmad"};
     ptx_words words;
-    video *v = acu_ptx_lower_alloc(l, sizeof *v);
     acu_ptx_words(l, i, &words);
     size_t length = strcspn(words.word[0], "24");
     for (int n = 0; n < 10; n++)
@@ -218,13 +224,22 @@ void acu_ptx_lower_video(ptx_lowering *l, const ptx_instruction *i) {
         v->comparison = acu_ptx_take_one(&words, "eq ne lt le gt ge");
     if (v->operation == VSHL || v->operation == VSHR)
         v->clamps = acu_ptx_take_one(&words, "clamp wrap") == 0;
-    if (i->operand_count < 3 || i->operand_count > 4 ||
-        (v->operation == VMAD && i->operand_count < 4))
+    unsigned least = v->operation == VMAD || v->count > 1 ? 4 : 3;
+    if (i->operand_count < least || i->operand_count > 4 || v->comparison < 0)
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
     if (v->operation == VMAD)
         read_vmad(v, &words, i);
     v->second = acu_ptx_take_one(&words, "add min max") + ADD;
     acu_ptx_words_end(l, &words);
+    /* What a GPU does is not clear here. */
+    if (v->saturates &&
+        (v->operation == VSHL || (!v->d_signed && v->operation <= VSUB && v->second >= MIN)))
+        acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
+}
+
+void acu_ptx_lower_video(ptx_lowering *l, const ptx_instruction *i) {
+    video *v = acu_ptx_lower_alloc(l, sizeof *v);
+    read_opcode(l, i, v);
     if (v->count == 1) {
         read_parts(v, i);
     } else {
@@ -232,8 +247,8 @@ void acu_ptx_lower_video(ptx_lowering *l, const ptx_instruction *i) {
         read_order(&i->operands[2], v->count, v->count, v->b_from);
         read_mask(&i->operands[0], v, mask_digits(&i->operands[0]));
     }
-    ptx_slot a = acu_ptx_source(l, &i->operands[1], PTX_B32),
-             b = acu_ptx_source(l, &i->operands[2], PTX_B32);
+    ptx_slot a = acu_ptx_source(l, &i->operands[1], PTX_B32);
+    ptx_slot b = acu_ptx_source(l, &i->operands[2], PTX_B32);
     ptx_slot c = i->operand_count > 3 ? acu_ptx_source(l, &i->operands[3], PTX_B32) : b;
     ptx_op *op = acu_ptx_emit_pure(l, execute, acu_ptx_target(l, &i->operands[0], PTX_B32), 4);
     op->a = a;
