@@ -3,6 +3,13 @@
  * and then the generated loops, each for another level of the processor; which one is used is
  * chosen when the first kernel is made.
  */
+/* No sum takes in a product that it was not told to: GNU C would let it. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#else
+#pragma GCC optimize("fp-contract=off")
+#endif
+
 #include "sim/ptx/lane_float.h"
 #include "sim/ptx/lane_half.h"
 #include "sim/ptx/lane_integer.h"
