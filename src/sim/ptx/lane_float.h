@@ -58,16 +58,19 @@ static inline double quiet(double value) {
 
 /* Of 64 bits NaN is that of an operand, made quiet; of several, the first one that is given here.
  */
-static inline double number_of(double value, double a) {
-    return value == value ? value : a != a ? quiet(a) : double_of(UINT64_C(0xfff8000000000000));
+static inline double number_of_three(double value, double a, double b, double c) {
+    double nan = c != c ? quiet(c) : double_of(UINT64_C(0xfff8000000000000));
+    nan = b != b ? quiet(b) : nan;
+    nan = a != a ? quiet(a) : nan;
+    return value == value ? value : nan;
 }
 
 static inline double number_of_two(double value, double a, double b) {
-    return value == value ? value : a != a ? quiet(a) : number_of(value, b);
+    return number_of_three(value, a, b, b);
 }
 
-static inline double number_of_three(double value, double a, double b, double c) {
-    return value == value ? value : a != a ? quiet(a) : number_of_two(value, b, c);
+static inline double number_of(double value, double a) {
+    return number_of_three(value, a, a, a);
 }
 
 /* ---- rounding to nearest ---- */
@@ -255,19 +258,17 @@ static inline float not_flushed(float value, double exact, double part) {
 
 /* A zero with a sign is below one without; what is no number loses, or, with .NaN, wins. */
 static inline float min_f32(float a, float b) {
-    if (a != a)
-        return number(b);
-    if (b != b)
-        return a;
-    return a < b || (a == b && bits_of(a) >> 31) ? a : b;
+    int first = (a < b) | ((a == b) & (int)(bits_of(a) >> 31));
+    float result = first ? a : b;
+    result = b != b ? a : result;
+    return a != a ? number(b) : result;
 }
 
 static inline float max_f32(float a, float b) {
-    if (a != a)
-        return number(b);
-    if (b != b)
-        return a;
-    return a > b || (a == b && !(bits_of(a) >> 31)) ? a : b;
+    int first = (a > b) | ((a == b) & (int)(~bits_of(a) >> 31));
+    float result = first ? a : b;
+    result = b != b ? a : result;
+    return a != a ? number(b) : result;
 }
 
 static inline float min_nan_f32(float a, float b) {
@@ -312,15 +313,23 @@ static inline float with_sign_of_both(float value, float a, float b) {
                : value >= (double)(high) ? (high)                                                  \
                                          : (lane)value;                                            \
     }
-TO_INTEGER(u8, uint8_t, 0, UINT8_MAX, 0)
-TO_INTEGER(s8, int8_t, INT8_MIN, INT8_MAX, 0)
-TO_INTEGER(u16, uint16_t, 0, UINT16_MAX, 0)
-TO_INTEGER(s16, int16_t, INT16_MIN, INT16_MAX, 0)
 TO_INTEGER(u32, uint32_t, 0, UINT32_MAX, 0)
-TO_INTEGER(s32, int32_t, INT32_MIN, INT32_MAX, 0)
 TO_INTEGER(u64, uint64_t, 0, UINT64_MAX, UINT64_C(1) << 63)
 TO_INTEGER(s64, int64_t, INT64_MIN, INT64_MAX, INT64_MIN)
 #undef TO_INTEGER
+
+/* The same without branches, for what fits in 32 bits with a sign. */
+#define TO_SMALL(type, lane, low, high)                                                            \
+    static inline lane to_##type(double value) {                                                   \
+        double least = value > (low) ? value : (low), most = least < (high) ? least : (high);      \
+        return (lane)(value != value ? 0 : (int32_t)most);                                         \
+    }
+TO_SMALL(u8, uint8_t, 0, UINT8_MAX)
+TO_SMALL(s8, int8_t, INT8_MIN, INT8_MAX)
+TO_SMALL(u16, uint16_t, 0, UINT16_MAX)
+TO_SMALL(s16, int16_t, INT16_MIN, INT16_MAX)
+TO_SMALL(s32, int32_t, INT32_MIN, INT32_MAX)
+#undef TO_SMALL
 
 /* What NaN of 64 bits becomes. */
 #define NAN_OF_u8  UINT8_C(0x80)
