@@ -26,7 +26,7 @@ GENERATOR = python -m generator
 C_FILES   = $(shell find $(wildcard bench examples include src tests tools) -name '*.[ch]' -o -name '*.[ch]pp')
 
 .DEFAULT_GOAL := all
-.PHONY: all amalgamation bench c-tools check-generated clean client-programs clients cmake deb demo dist docs environment fmt generate help install lint lint-c lint-python lock new-toolkit \
+.PHONY: all amalgamation bench c-tools check-generated clean client-programs clients cmake deb demo dist docs environment fmt generate help install lint lint-c lint-python lock new-toolkit ptx-corpus \
 	quick structure test test-build test-busy test-gpu toolkits
 
 all: cmake ## build the library
@@ -90,6 +90,12 @@ clients: toolkits ## compile public projects: CHECKOUTS=folder
 client-programs: all environment ## run public projects simulated: CHECKOUTS=…
 	@test -n "$(CHECKOUTS)" || { echo 'error: say where the checkouts of tools/clients.yaml are: CHECKOUTS=folder' >&2; exit 2; }
 	@python tools/client_programs.py '$(CHECKOUTS)' $(BUILD)/release $(FLAGS)
+
+# Without PROGRAMS it runs what it builds itself, for which there must be nvcc.
+ptx-corpus: all environment ## run CUDA programs on the simulator: PROGRAMS=…
+	@test -n "$(PROGRAMS)" || python tests/ptx_corpus/build.py $(BUILD)/ptx-corpus || { \
+		echo 'error: say where the programs of tests/ptx_corpus/programs.yaml are: PROGRAMS=folder' >&2; exit 2; }
+	@python tests/ptx_corpus/run.py '$(or $(PROGRAMS),$(BUILD)/ptx-corpus)' --library $(BUILD)/release/libanycuda-sim.so $(FLAGS)
 
 bench: toolkits ## measure, and print the figures
 	@$(CONFIGURE) -B $(BUILD)/bench -DANYCUDA_BENCH=ON
