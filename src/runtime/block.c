@@ -231,8 +231,8 @@ acu_client *acu_block_client(const acu_block *block) {
 
 /* ---- checking ---- */
 
-ACU_COLD static acu_result refuse(const char *call, const acu_client *client,
-                                  const acu_block *block, uint64_t at, uint64_t bytes) {
+acu_result acu_block_refuse(const char *call, const acu_client *client, const acu_block *block,
+                            uint64_t at, uint64_t bytes) {
     char text[64];
     if (client->device == block->client->device)
         return acu_client_fail(call, client, block, ACU_ERROR_RANGE,
@@ -241,14 +241,6 @@ ACU_COLD static acu_result refuse(const char *call, const acu_client *client,
     (void)acu_place_describe(client->device->place, text, sizeof text);
     return acu_client_fail(call, client, block, ACU_ERROR_DEVICE,
                            "the client is of %s, and the block is not", text);
-}
-
-acu_result acu_block_check(const char *call, const acu_client *client, const acu_block *block,
-                           uint64_t at, uint64_t bytes) {
-    if (ACU_LIKELY(at <= block->bytes && bytes <= block->bytes - at &&
-                   client->device == block->client->device))
-        return ACU_SUCCESS;
-    return refuse(call, client, block, at, bytes);
 }
 
 /* ---- what is beneath ---- */

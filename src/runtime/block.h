@@ -40,10 +40,17 @@ static inline void acu_block_begin_read(acu_block *block) {
 /* Ends it, without any lock. */
 void acu_block_end_read(acu_block *block);
 
+acu_result acu_block_refuse(const char *call, const acu_client *client, const acu_block *block,
+                            uint64_t at, uint64_t bytes) ACU_COLD;
 /* Checks that [at, at + bytes) lies in the block, and that the block is of the client's device.
  * Returns 0, or a failure recorded for `call`. */
-acu_result acu_block_check(const char *call, const acu_client *client, const acu_block *block,
-                           uint64_t at, uint64_t bytes);
+static inline acu_result acu_block_check(const char *call, const acu_client *client,
+                                         const acu_block *block, uint64_t at, uint64_t bytes) {
+    if (ACU_LIKELY(at <= block->bytes && bytes <= block->bytes - at &&
+                   client->device == block->client->device))
+        return ACU_SUCCESS;
+    return acu_block_refuse(call, client, block, at, bytes);
+}
 
 /* Does the work of acu_block_wrap() for another call, with arguments that are checked. */
 acu_result acu_block_wrap_for(const char *call, acu_client *client, void *memory, uint64_t bytes,

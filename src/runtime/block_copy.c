@@ -40,6 +40,17 @@ static acu_work *keep_write(const acu_work *work) {
 static const acu_work_kind write_kind = {
     .call = "acu_block_write", .perform = perform_write, .keep = keep_write, .apart = true};
 
+/* Writes to a block that other clients own or have used, or into a replay. */
+__attribute__((noinline)) static acu_result
+give_write(acu_client *client, acu_block *to, uint64_t at, const void *from, size_t bytes) {
+    host_work w = {.work = {&write_kind, &w.use, 1, NULL},
+                   .use = {to, NULL, true},
+                   .at = at,
+                   .bytes = bytes,
+                   .host.from = from};
+    return acu_work_give(client, &w.work);
+}
+
 acu_result acu_block_write(acu_client *client, acu_block *to, uint64_t at, const void *from,
                            size_t bytes) {
     ACU_NEED_HANDLE(client, acu_client_class);
@@ -49,12 +60,11 @@ acu_result acu_block_write(acu_client *client, acu_block *to, uint64_t at, const
         return ACU_SUCCESS;
     if (!from)
         return acu_client_fail(__func__, client, to, ACU_ERROR_ARGUMENT, "'from' is NULL");
-    host_work w = {.work = {&write_kind, &w.use, 1, NULL},
-                   .use = {to, NULL, true},
-                   .at = at,
-                   .bytes = bytes,
-                   .host.from = from};
-    return acu_work_give(client, &w.work);
+    if (!acu_work_begin_write_alone(client, to))
+        return give_write(client, to, at, from, bytes);
+    const acu_result code = client->table->write(client->queue, to->memory, at, from, bytes);
+    acu_work_end_write_alone(client, to);
+    return ACU_LIKELY(!code) ? ACU_SUCCESS : acu_client_failed(__func__, client, to, code);
 }
 
 static acu_result perform_read(acu_client *client, const acu_work *work) {

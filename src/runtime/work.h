@@ -16,6 +16,7 @@
 #define ACU_WORK_H
 
 #include "runtime/block.h"
+#include "runtime/mark.h"
 
 typedef struct acu_work acu_work;
 
@@ -80,5 +81,27 @@ acu_work *acu_work_copy(const acu_work *work, size_t size);
  * that is recorded.
  */
 acu_result acu_work_give(acu_client *client, acu_work *work);
+
+/*
+ * A short way for a write to one block, where nothing has to be brought into order or recorded.
+ * Returns true with the client's lock, for the caller to give the write to client->queue; then
+ * acu_work_end_write_alone() must follow. false, without the lock: acu_work_give() does the work.
+ */
+static inline bool acu_work_begin_write_alone(acu_client *client, const acu_block *block) {
+    if (block->client != client || acu_client_is_of_parent(client) ||
+        __atomic_load_n(&client->on_cpu, __ATOMIC_RELAXED))
+        return false;
+    acu_client_seize(client);
+    if (ACU_LIKELY(!client->recording && !block->special))
+        return true;
+    acu_client_unlock(client);
+    return false;
+}
+/* Remembers the write, also where it failed, perhaps half done, and gives up the lock. */
+static inline void acu_work_end_write_alone(acu_client *client, acu_block *block) {
+    block->used = block->written = ++client->given;
+    block->epoch = __atomic_load_n(&acu_mark_epoch, __ATOMIC_RELAXED);
+    acu_client_unlock(client);
+}
 
 #endif

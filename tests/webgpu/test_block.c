@@ -167,6 +167,26 @@ static void ranges_are_checked(void **state) {
     drop(&p);
 }
 
+/* The library keeps a buffer for each write until the next submission: 200 MB for 100,000 words. */
+static void small_writes_are_sent(void **state) {
+    (void)state;
+    enum { WRITES = 20000, WORDS = 256 };
+    int submissions = 0;
+    uint64_t before = 0;
+    pair p = make(WORDS * 4);
+    for (uint32_t i = 0; i < WRITES; i++) {
+        const size_t at = (size_t)i % WORDS * 4;
+        memcpy(p.bytes + at, &i, sizeof i);
+        assert_int_equal(acu_gpu_block_write(p.block, at, &i, sizeof i), 0);
+        submissions += gpu->unsent < before;
+        before = gpu->unsent;
+        assert_true(gpu->unsent < ACU_GPU_STEP);
+    }
+    assert_true(submissions >= 2 && submissions < 10);
+    expect_equal(&p);
+    drop(&p);
+}
+
 /* The limit is asked for, and what is above it never reaches WebGPU. */
 static void the_largest_block(void **state) {
     (void)state;
@@ -284,12 +304,39 @@ static void *work(void *unused) {
     return NULL;
 }
 
+/* Writes of whole words need no lock; each is before the copy that comes after it. */
+static void *write_words(void *unused) {
+    enum { WORDS = 64 };
+    uint32_t words[WORDS] = {0}, found[WORDS];
+    acu_gpu_block *block = NULL, *copy = NULL;
+    (void)unused;
+    if (acu_gpu_block_create(gpu, sizeof words, &block) ||
+        acu_gpu_block_create(gpu, sizeof words, &copy))
+        return "a thread cannot make a block";
+    for (uint32_t i = 0; i < 2000; i++) {
+        const uint32_t at = i * 7 % WORDS;
+        words[at] = i;
+        if (acu_gpu_block_write(block, at * sizeof *words, &words[at], sizeof *words))
+            return "a thread cannot write a word";
+        if (i % 50 != 0)
+            continue;
+        if (acu_gpu_block_copy(copy, 0, block, 0, sizeof words) ||
+            acu_gpu_block_read(copy, 0, found, sizeof found))
+            return "a thread cannot read its words";
+        if (memcmp(found, words, sizeof words) != 0)
+            return "a thread does not read what it wrote";
+    }
+    acu_gpu_block_release(block);
+    acu_gpu_block_release(copy);
+    return NULL;
+}
+
 static void threads_share_a_device(void **state) {
     (void)state;
-    enum { COUNT = 4 };
+    enum { COUNT = 6 };
     pthread_t threads[COUNT];
     for (int i = 0; i < COUNT; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, work, NULL), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, i % 2 ? work : write_words, NULL), 0);
     for (int i = 0; i < COUNT; i++) {
         void *wrong = NULL;
         pthread_join(threads[i], &wrong);
@@ -306,6 +353,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(any_bytes_in_parts, open_gpu, close_gpu),
         cmocka_unit_test_setup_teardown(a_new_block_is_zero, open_gpu, close_gpu),
         cmocka_unit_test_setup_teardown(ranges_are_checked, open_gpu, close_gpu),
+        cmocka_unit_test_setup_teardown(small_writes_are_sent, open_gpu, close_gpu),
         cmocka_unit_test_setup_teardown(the_largest_block, open_gpu, close_gpu),
         cmocka_unit_test_setup_teardown(blocks_of_two_devices, open_gpu, close_gpu),
         cmocka_unit_test_setup_teardown(transfers_keep_what_was_there, open_gpu, close_gpu),

@@ -63,6 +63,26 @@ static void a_late_error(void **state) {
     machine_close(gpu);
 }
 
+/* Whole words are written without the lock; an error is that write's all the same. */
+static void an_error_of_a_write(void **state) {
+    (void)state;
+    acu_gpu *gpu = machine_open();
+    acu_gpu_block *block = NULL, *other = NULL;
+    const unsigned char bytes[8] = {0};
+    assert_int_equal(acu_gpu_block_create(gpu, sizeof bytes, &block), 0);
+    assert_int_equal(acu_gpu_block_create(gpu, sizeof bytes, &other), 0);
+    wgpuBufferDestroy(block->buffer);
+    for (size_t size = 4; size <= 6; size += 2) /* without the lock, and with it */
+        EXPECT_ERROR(acu_gpu_block_write(block, 0, bytes, size), ACU_ERROR_ARGUMENT,
+                     "acu_gpu_block_write: Validation Error");
+    machine_contains(acu_last_error_message(), "; block of 8 bytes");
+    assert_int_equal(acu_gpu_block_write(other, 0, bytes, 4), 0);
+    assert_int_equal(acu_gpu_synchronize(gpu), 0);
+    acu_gpu_block_release(block);
+    acu_gpu_block_release(other);
+    machine_close(gpu);
+}
+
 static void expect_lost(acu_result result) {
     EXPECT_ERROR(result, ACU_GPU_LOST, "the device is lost: it was destroyed: acu_gpu_lose()");
     assert_int_equal(acu_last_error_details().kind, ACU_ERROR_KIND_DEVICE);
@@ -108,6 +128,19 @@ static void a_device_that_was_destroyed_by_others(void **state) {
     const acu_result result = acu_gpu_block_create(gpu, 16, &block);
     EXPECT_ERROR(result, ACU_GPU_LOST, "the device is lost: ");
     assert_int_equal(acu_gpu_synchronize(gpu), ACU_GPU_LOST);
+    machine_close(gpu);
+}
+
+static void a_write_to_a_device_that_was_destroyed_by_others(void **state) {
+    (void)state;
+    acu_gpu *gpu = machine_open();
+    acu_gpu_block *block = NULL;
+    assert_int_equal(acu_gpu_block_create(gpu, 16, &block), 0);
+    wgpuDeviceDestroy(gpu->device);
+    for (int i = 0; i < 2; i++)
+        EXPECT_ERROR(acu_gpu_block_write(block, 0, "abcd", 4), ACU_GPU_LOST,
+                     "the device is lost: ");
+    acu_gpu_block_release(block);
     machine_close(gpu);
 }
 
@@ -218,8 +251,10 @@ int main(void) {
         cmocka_unit_test(a_device_has_its_adapters_limits),
         cmocka_unit_test(a_poll_answers_0_or_1),
         cmocka_unit_test(a_late_error),
+        cmocka_unit_test(an_error_of_a_write),
         cmocka_unit_test(a_lost_device_fails_everything),
         cmocka_unit_test(a_device_that_was_destroyed_by_others),
+        cmocka_unit_test(a_write_to_a_device_that_was_destroyed_by_others),
         cmocka_unit_test(out_of_memory_is_cudas_2),
         cmocka_unit_test(every_reason_has_words),
         cmocka_unit_test(calls_that_return_nothing),

@@ -19,6 +19,7 @@ enum { ACU_GPU_LOST = 46 };
 #define ACU_GPU_NAME "WebGPU device "
 enum { ACU_GPU_NAME_PREFIX = sizeof ACU_GPU_NAME - 1 };
 enum { ACU_GPU_TEXT = 512, ACU_GPU_PARAMETERS = 4096 };
+enum { ACU_GPU_STEP = 16 * 1024 * 1024 }; /* bytes that are written without a submission */
 
 /* The layer's own kernels (gpu_kernels.c); of strided copies, one for words of 4, 8 and 16 bytes,
  * or of 1 and 2. */
@@ -63,8 +64,10 @@ typedef struct acu_gpu {
     struct acu_gpu_transfer *spare; /* owned: a list of staging buffers that no transfer uses */
     unsigned spare_count;
     struct acu_gpu_transfer *forgotten; /* owned: a lost device may still call back for them */
-    uint64_t unsent;                    /* bytes that were written since the last submission */
     acu_gpu_late failed;                /* the first error of the operation under way */
+
+    /* Atomic: what the library keeps of the writes since the last submission, in bytes. */
+    uint64_t unsent;
 
     /* Written by callbacks, in any thread. */
     pthread_mutex_t late_lock;
@@ -117,8 +120,12 @@ WGPUCommandEncoder acu_gpu_encode(acu_gpu *gpu);
  * ends the process when it is given invalid commands, or those of a lost device. */
 void acu_gpu_submit(acu_gpu *gpu, WGPUCommandEncoder encoder);
 /* Writes whole words into a buffer as a part of an operation. The library keeps them until the next
- * submission; there is one after some MiB. */
+ * submission; there is one after ACU_GPU_STEP bytes. */
 void acu_gpu_write(acu_gpu *gpu, WGPUBuffer to, uint64_t at, const void *bytes, size_t size);
+/* The same, of at most ACU_GPU_STEP bytes, as an operation of its own, acu_gpu_block_write() on
+ * `object`. The lock is not needed for what is one call of WebGPU. */
+ACU_CHECKED acu_result acu_gpu_write_alone(acu_gpu *gpu, const char *object, WGPUBuffer to,
+                                           uint64_t at, const void *bytes, size_t size);
 /* Submits what was written and not yet sent. */
 void acu_gpu_flush(acu_gpu *gpu);
 /* Fails the operation if the device is lost; what would end the process otherwise comes after this.

@@ -99,9 +99,13 @@ void acu_gpu_block_release(acu_gpu_block *block) {
     free(block);
 }
 
+static bool is_inside(const acu_gpu_block *block, uint64_t offset, uint64_t size) {
+    return offset <= block->size && size <= block->size - offset;
+}
+
 acu_result acu_gpu_block_check(const acu_gpu_block *block, const char *call, uint64_t offset,
                                uint64_t size) {
-    if (offset <= block->size && size <= block->size - offset)
+    if (is_inside(block, offset, size))
         return 0;
     return acu_fail(call, block->name, ACU_ERROR_RANGE,
                     "bytes %" PRIu64 " to %" PRIu64 " are not inside the block", offset,
@@ -135,13 +139,18 @@ static void write_tail(acu_gpu_block *block, uint64_t offset, const unsigned cha
     acu_gpu_write(block->gpu, block->buffer, offset, word, sizeof word);
 }
 
-acu_result acu_gpu_block_write(acu_gpu_block *block, uint64_t offset, const void *data,
-                               size_t size) {
+/* Returns whether these are words, at least one, and nothing else. */
+static bool is_words(uint64_t offset, size_t size) {
+    return (offset | size) % WORD == 0 && size > 0;
+}
+
+/* Writes a head and a tail of a few bytes, and the words between; or fails. */
+__attribute__((noinline)) static acu_result write_parts(acu_gpu_block *block, uint64_t offset,
+                                                        const unsigned char *at, size_t size) {
     static const char call[] = "acu_gpu_block_write";
     acu_gpu *gpu = block->gpu;
     ACU_TRY(acu_gpu_block_check(block, call, offset, size));
     ACU_TRY(acu_gpu_begin(gpu, call));
-    const unsigned char *at = data;
     size_t head = (size_t)(-offset % WORD);
     head = head < size ? head : size;
     const size_t body = (size - head) & ~(size_t)(WORD - 1), tail = size - head - body;
@@ -152,6 +161,13 @@ acu_result acu_gpu_block_write(acu_gpu_block *block, uint64_t offset, const void
     if (tail)
         write_tail(block, offset + head + body, at + head + body, tail);
     return acu_gpu_end(gpu, call, block->name);
+}
+
+acu_result acu_gpu_block_write(acu_gpu_block *block, uint64_t offset, const void *data,
+                               size_t size) {
+    if (is_words(offset, size) && size <= ACU_GPU_STEP && is_inside(block, offset, size))
+        return acu_gpu_write_alone(block->gpu, block->name, block->buffer, offset, data, size);
+    return write_parts(block, offset, data, size);
 }
 
 /* ---- filling ---- */

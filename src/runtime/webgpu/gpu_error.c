@@ -14,8 +14,11 @@
 
 enum { UNKNOWN = 999 }; /* cudaErrorUnknown */
 
-/* The device whose operation this thread is in; NULL: in none. */
-static _Thread_local acu_gpu *under_way;
+/* The operation that this thread is in. */
+static _Thread_local struct {
+    const acu_gpu *gpu;   /* NULL: in none */
+    acu_gpu_late *failed; /* gets the operation's first error */
+} under_way;
 
 static int code_of(WGPUErrorType type) {
     switch (type) {
@@ -45,12 +48,12 @@ static void keep(acu_gpu *gpu, acu_gpu_late *kept, int code, const char *text) {
     pthread_mutex_unlock(&gpu->late_lock);
 }
 
-/* Fails the operation under way, unless it has failed. */
-static void fail_with(acu_gpu *gpu, int code, const char *text) {
-    if (gpu->failed.code)
+/* Fails an operation, unless it has failed. */
+static void fail_with(acu_gpu_late *failed, int code, const char *text) {
+    if (failed->code)
         return;
-    gpu->failed.code = code;
-    snprintf(gpu->failed.text, sizeof gpu->failed.text, "%s", text);
+    failed->code = code;
+    snprintf(failed->text, sizeof failed->text, "%s", text);
 }
 
 /* ---- callbacks ---- */
@@ -62,8 +65,8 @@ void acu_gpu_on_error(const WGPUDevice *device, WGPUErrorType type, WGPUStringVi
     (void)device;
     (void)unused;
     acu_webgpu_one_line(text, sizeof text, message);
-    if (under_way == gpu)
-        fail_with(gpu, code_of(type), text);
+    if (under_way.gpu == gpu)
+        fail_with(under_way.failed, code_of(type), text);
     else if (says_lost(text))
         keep(gpu, &gpu->lost, ACU_GPU_LOST, text);
     else
@@ -120,8 +123,18 @@ acu_result acu_gpu_begin(acu_gpu *gpu, const char *call) {
         ACU_TRY(fail_late(gpu, call));
     pthread_mutex_lock(&gpu->lock);
     gpu->failed.code = 0;
-    under_way = gpu;
+    under_way.gpu = gpu;
+    under_way.failed = &gpu->failed;
     return 0;
+}
+
+/* Returns the error of an operation that is over, recorded for `call` on `object`. */
+ACU_COLD static acu_result fail(acu_gpu *gpu, const acu_gpu_late *error, const char *call,
+                                const char *object) {
+    if (!says_lost(error->text))
+        return acu_fail(call, object, error->code, "%s", error->text);
+    keep(gpu, &gpu->lost, ACU_GPU_LOST, error->text);
+    return acu_fail(call, object, ACU_GPU_LOST, "the device is lost: %s", error->text);
 }
 
 acu_result acu_gpu_end(acu_gpu *gpu, const char *call, const char *object) {
@@ -129,18 +142,13 @@ acu_result acu_gpu_end(acu_gpu *gpu, const char *call, const char *object) {
     const bool good = gpu->failed.code == 0;
     if (!good)
         error = gpu->failed;
-    under_way = NULL;
+    under_way.gpu = NULL;
     pthread_mutex_unlock(&gpu->lock);
-    if (good)
-        return 0;
-    if (!says_lost(error.text))
-        return acu_fail(call, object, error.code, "%s", error.text);
-    keep(gpu, &gpu->lost, ACU_GPU_LOST, error.text);
-    return acu_fail(call, object, ACU_GPU_LOST, "the device is lost: %s", error.text);
+    return good ? 0 : fail(gpu, &error, call, object);
 }
 
 acu_result acu_gpu_cancel(acu_gpu *gpu, acu_result result) {
-    under_way = NULL;
+    under_way.gpu = NULL;
     pthread_mutex_unlock(&gpu->lock);
     return result;
 }
@@ -157,11 +165,11 @@ void acu_gpu_miss(acu_gpu *gpu, const char *function) {
         snprintf(text, sizeof text, "%.500s", last->message);
     else
         snprintf(text, sizeof text, "%s() returned nothing, and no reason", function);
-    fail_with(gpu, refused ? last->runtime_code : UNKNOWN, text);
+    fail_with(&gpu->failed, refused ? last->runtime_code : UNKNOWN, text);
 }
 
 void acu_gpu_miss_memory(acu_gpu *gpu) {
-    fail_with(gpu, ACU_ERROR_HOST_MEMORY, "the host has no memory");
+    fail_with(&gpu->failed, ACU_ERROR_HOST_MEMORY, "the host has no memory");
 }
 
 WGPUCommandEncoder acu_gpu_encode(acu_gpu *gpu) {
@@ -188,7 +196,7 @@ static void on_scope(WGPUPopErrorScopeStatus status, WGPUErrorType type, WGPUStr
     (void)unused;
     if (status == WGPUPopErrorScopeStatus_Success && type != WGPUErrorType_NoError) {
         acu_webgpu_one_line(text, sizeof text, message);
-        fail_with(closed->gpu, code_of(type), text);
+        fail_with(&closed->gpu->failed, code_of(type), text);
     }
     __atomic_store_n(&closed->done, true, __ATOMIC_RELEASE);
 }
@@ -205,9 +213,11 @@ static void close_scope(acu_gpu *gpu) {
         acu_gpu_miss(gpu, "wgpuDevicePopErrorScope");
 }
 
+/* What another thread writes meanwhile may be sent, too, but stays counted. */
 static void send(acu_gpu *gpu, size_t count, const WGPUCommandBuffer *commands) {
+    const uint64_t sent = __atomic_load_n(&gpu->unsent, __ATOMIC_RELAXED);
     wgpuQueueSubmit(gpu->queue, count, commands);
-    gpu->unsent = 0;
+    __atomic_sub_fetch(&gpu->unsent, sent, __ATOMIC_RELAXED);
 }
 
 /* wgpu-native keeps command buffers with errors for ever, so none is made if that can be helped. */
@@ -230,20 +240,48 @@ void acu_gpu_submit(acu_gpu *gpu, WGPUCommandEncoder encoder) {
 }
 
 void acu_gpu_flush(acu_gpu *gpu) {
-    if (gpu->unsent && acu_gpu_is_good(gpu))
+    if (__atomic_load_n(&gpu->unsent, __ATOMIC_RELAXED) && acu_gpu_is_good(gpu))
         send(gpu, 0, NULL);
 }
 
+/* Counts a write; returns whether the library has so much to keep that it should be sent.
+ * wgpu-native keeps a buffer of its own for each write, so that small ones count for more. */
+static bool count_unsent(acu_gpu *gpu, size_t size) {
+    enum { BUFFER = 2048 };
+    return __atomic_add_fetch(&gpu->unsent, size + BUFFER, __ATOMIC_RELAXED) >= ACU_GPU_STEP;
+}
+
 void acu_gpu_write(acu_gpu *gpu, WGPUBuffer to, uint64_t at, const void *bytes, size_t size) {
-    enum { STEP = 16 * 1024 * 1024 };
     for (size_t done = 0; done < size && (done == 0 || acu_gpu_is_good(gpu));) {
-        const size_t now = size - done < STEP ? size - done : STEP;
+        const size_t now = size - done < ACU_GPU_STEP ? size - done : ACU_GPU_STEP;
         wgpuQueueWriteBuffer(gpu->queue, to, at + done, (const char *)bytes + done, now);
-        gpu->unsent += now;
         done += now;
-        if (gpu->unsent >= STEP)
+        if (count_unsent(gpu, now))
             acu_gpu_flush(gpu);
     }
+}
+
+/* Submits what was written, as an operation. */
+ACU_COLD static acu_result flush(acu_gpu *gpu, const char *call, const char *object) {
+    ACU_TRY(acu_gpu_begin(gpu, call));
+    acu_gpu_flush(gpu);
+    return acu_gpu_end(gpu, call, object);
+}
+
+acu_result acu_gpu_write_alone(acu_gpu *gpu, const char *object, WGPUBuffer to, uint64_t at,
+                               const void *bytes, size_t size) {
+    static const char call[] = "acu_gpu_block_write";
+    acu_gpu_late failed; /* with a long text, which is filled only where there is an error */
+    if (has_late(gpu))
+        ACU_TRY(fail_late(gpu, call));
+    failed.code = 0;
+    under_way.gpu = gpu;
+    under_way.failed = &failed;
+    wgpuQueueWriteBuffer(gpu->queue, to, at, bytes, size);
+    under_way.gpu = NULL;
+    if (failed.code)
+        return fail(gpu, &failed, call, object);
+    return count_unsent(gpu, size) ? flush(gpu, call, object) : 0;
 }
 
 /* A write of no bytes does nothing, but an error where the device is lost. */
