@@ -138,8 +138,8 @@ typedef struct acu_backend {
     /* Returns 0, ACU_NOT_READY, or the error of the work; by several threads at once. */
     acu_result (*mark_query)(acu_backend_mark *mark);
     acu_result (*mark_synchronize)(acu_backend_mark *mark);
-    /* Lets later work of a queue wait for a mark of the same back end, also of another device.
-     * NULL, or ACU_NOT_SUPPORTED: the thread waits. */
+    /* Lets later work of a queue wait for a mark of the same back end, also of another device;
+     * beside any function of the mark's own queue. NULL, or ACU_NOT_SUPPORTED: the thread waits. */
     acu_result (*queue_wait)(acu_backend_queue *queue, acu_backend_mark *mark);
 
     /* ---- programs; all or none. NULL, or ACU_NOT_SUPPORTED from program_create() because the

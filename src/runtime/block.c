@@ -34,7 +34,7 @@ void acu_block_wait(acu_block *block, bool writes, const acu_client *but) {
 }
 
 void acu_block_end_read(acu_block *block) {
-    acu_client_seize(block->client);
+    acu_client_peek(block->client);
     block->readers--;
     block->special = block->readers || block->foreign_count;
     pthread_cond_broadcast(&block->client->changed);

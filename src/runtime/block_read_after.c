@@ -38,7 +38,7 @@ static const acu_work_kind read_kind = {
  * whether the bytes are still there. */
 static bool begin(const late_read *r) {
     acu_block *block = r->use.block;
-    acu_client_seize(block->client);
+    acu_client_peek(block->client);
     const bool lost = is_lost(r);
     if (!lost)
         acu_block_begin_read(block);

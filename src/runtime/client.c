@@ -183,8 +183,13 @@ acu_result acu_client_refuse_parent(const char *call, const acu_client *client) 
                            "the client was made before this process was forked; make one after");
 }
 
+void acu_client_wait_until_idle(acu_client *client) {
+    while (client->busy)
+        pthread_cond_wait(&client->changed, &client->lock);
+}
+
 ACU_COLD static void wait_for_recording(acu_client *client) {
-    while (client->recording && !acu_recording_is_here(client->recording))
+    while (client->busy || (client->recording && !acu_recording_is_here(client->recording)))
         pthread_cond_wait(&client->changed, &client->lock);
 }
 

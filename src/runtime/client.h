@@ -51,12 +51,13 @@ struct acu_client {
     const acu_backend_queue *on_cpu;
 
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* a recording or a read_after() has ended */
+    pthread_cond_t changed; /* a recording or a read_after() has ended, or `busy` */
     /* Under the lock: */
     uint64_t given;                  /* the number of the last work that was given to the queue */
     uint64_t done;                   /* all work up to this number is known to be done */
     struct acu_recording *recording; /* NULL: work is done at once. Only the thread that records has
                                         the lock meanwhile. */
+    bool busy;      /* a thread uses the queue without the lock (acu_client_begin_apart()) */
     bool capturing; /* the back end records: nothing may wait, read, or ask the host */
     unsigned next_seen;
     acu_seen seen[ACU_MOST_SEEN];
@@ -85,16 +86,38 @@ acu_result acu_client_refuse_parent(const char *call, const acu_client *client);
 /* Locks a client, and waits while another thread records with it. Fails, without the lock, where
  * the client was made before the process was forked; the failure is recorded for `call`. */
 acu_result acu_client_lock(const char *call, acu_client *client);
+/* Locks what a client remembers, also while another thread uses the queue: then `busy` is set, and
+ * the queue may not be touched. */
+static inline void acu_client_peek(acu_client *client) {
+    acu_record_hold();
+    pthread_mutex_lock(&client->lock);
+}
+/* Waits, with the lock, until no thread uses the queue without the lock. */
+void acu_client_wait_until_idle(acu_client *client) ACU_COLD;
 /* Locks a client that is not of the parent, also while another thread records: for what does no
  * work. While a thread has such a lock, failures are not shown to the program's function for them,
  * which may use the client. */
 static inline void acu_client_seize(acu_client *client) {
-    acu_record_hold();
-    pthread_mutex_lock(&client->lock);
+    acu_client_peek(client);
+    if (!ACU_LIKELY(!client->busy))
+        acu_client_wait_until_idle(client);
 }
 static inline void acu_client_unlock(acu_client *client) {
     pthread_mutex_unlock(&client->lock);
     acu_record_resume();
+}
+
+/* Gives up the lock for work that takes long; the thread goes on using the queue alone. Failures
+ * are held back as with the lock. */
+static inline void acu_client_begin_apart(acu_client *client) {
+    client->busy = true;
+    pthread_mutex_unlock(&client->lock);
+}
+/* Takes the lock again. */
+static inline void acu_client_end_apart(acu_client *client) {
+    pthread_mutex_lock(&client->lock);
+    client->busy = false;
+    pthread_cond_broadcast(&client->changed);
 }
 
 /* Returns whether this thread is in a program's function that is work of the client. */

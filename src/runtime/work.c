@@ -151,25 +151,36 @@ static void wait_for_change(const crowd *c, acu_client *client) {
     acu_client_unlock(client);
 }
 
-/* Returns a client with which another thread records; NULL if there is none. With all locks. */
-static acu_client *find_recorded(const crowd *c) {
+/* Returns whether the work is given to the client's queue. */
+static bool needs_queue(acu_client *client, const acu_work *work, const acu_client *of) {
+    bool needs = of == client;
+    for (unsigned i = 0; !needs && i < work->use_count; i++)
+        needs = work->uses[i].by == of;
+    return needs;
+}
+
+/* Returns a client with which another thread records, or whose queue is needed and which another
+ * thread uses; NULL if there is none. With all locks. */
+static acu_client *find_engaged(const crowd *c, acu_client *client, const acu_work *work) {
     for (unsigned i = 0; i < c->count; i++) {
-        const acu_recording *recording = c->clients[i]->recording;
-        if (recording && !acu_recording_is_here(recording))
-            return c->clients[i];
+        acu_client *one = c->clients[i];
+        if ((one->recording && !acu_recording_is_here(one->recording)) ||
+            (one->busy && needs_queue(client, work, one)))
+            return one;
     }
     return NULL;
 }
 
-/* Locks all; where another thread records with one of them, this thread waits. */
-static void lock_all(const crowd *c) {
+/* Locks all; waits where another thread records with one of them, or uses a queue that is needed.
+ * Of the other clients only what they remember is needed, though their queues may be busy. */
+static void lock_all(const crowd *c, acu_client *client, const acu_work *work) {
     for (;;) {
         for (unsigned i = 0; i < c->count; i++)
-            acu_client_seize(c->clients[i]);
-        acu_client *recorded = find_recorded(c);
-        if (!recorded)
+            acu_client_peek(c->clients[i]);
+        acu_client *engaged = find_engaged(c, client, work);
+        if (!engaged)
             return;
-        wait_for_change(c, recorded);
+        wait_for_change(c, engaged);
     }
 }
 
@@ -227,13 +238,15 @@ static const acu_step *find_step(const acu_client *client, uint64_t number) {
 
 /* Lets the client's queue wait for another client's work up to a number; for all that it was given
  * so far where no mark is nearer. Returns false where only the thread can wait, also because
- * something failed, which waiting then shows. */
+ * something failed, which waiting then shows, or because another thread uses that queue. */
 static bool queue_waits(acu_client *client, acu_client *other, uint64_t number) {
     const acu_backend *table = client->table;
     if (table != other->table || !table->queue_wait || !table->mark_create)
         return false;
     other->awaited = true;
     const acu_step *near = find_step(other, number);
+    if (!near && other->busy)
+        return false;
     const acu_step step = near ? *near : (acu_step){other->given, make_mark(other)};
     if (!step.mark)
         return false;
@@ -302,9 +315,9 @@ static acu_result perform(acu_client *client, const acu_work *work) {
     return code;
 }
 
-/* Does work that needs the client's lock alone, which may take long, because the host's bytes are
- * copied. The others are given up before that: who uses the blocks sees the use already, and waits
- * for the client's lock. Gives up that, too. */
+/* Does work that may take long, because the host's bytes are copied. All locks are given up before
+ * that, so that other clients get work meanwhile: who uses the blocks sees the use already, for
+ * which there is no mark before the work is given. */
 static acu_result perform_apart(const crowd *c, acu_client *client, const acu_work *work) {
     client->given++;
     for (unsigned i = 0; i < work->use_count; i++)
@@ -312,7 +325,9 @@ static acu_result perform_apart(const crowd *c, acu_client *client, const acu_wo
     for (unsigned i = 0; i < c->count; i++)
         if (c->clients[i] != client)
             acu_client_unlock(c->clients[i]);
+    acu_client_begin_apart(client);
     const acu_result code = work->kind->perform(client, work);
+    acu_client_end_apart(client);
     if (!code) /* the words of a failure stay */
         note_step(client);
     acu_client_unlock(client);
@@ -372,7 +387,7 @@ enum outcome { DONE, MISSING, AGAIN };
  * more, is needed, too. */
 static enum outcome step(const crowd *c, acu_client *client, const acu_work *work, acu_result *code,
                          acu_client **missing) {
-    lock_all(c);
+    lock_all(c, client, work);
     acu_client *other = find_read(work);
     if (other) {
         wait_for_change(c, other);
@@ -380,6 +395,10 @@ static enum outcome step(const crowd *c, acu_client *client, const acu_work *wor
     }
     *missing = find_missing(c, work);
     other = *missing ? NULL : order(client, work);
+    if (other && other->busy) { /* soon there is a mark to wait for */
+        wait_for_change(c, other);
+        return AGAIN;
+    }
     const bool ready = !*missing && !other;
     acu_backend_mark *mark = ready ? begin_beside(client, work) : NULL;
     if (ready && !mark)

@@ -31,6 +31,7 @@ void made_up_reset(void) {
     made_up.late = 0;
     made_up.slow_reads = made_up.slow_writes = 0;
     made_up.reads_ended = made_up.writes_ended = 0;
+    made_up.writes_held = false;
     made_up.trims = made_up.cancels = made_up.shared_queue_uses = 0;
 }
 
@@ -290,6 +291,8 @@ static acu_result write_bytes(acu_backend_queue *queue, acu_backend_memory *to, 
     j->to = (char *)to + at;
     j->bytes = bytes;
     take_time(made_up.slow_writes);
+    while (__atomic_load_n(&made_up.writes_held, __ATOMIC_RELAXED))
+        take_time(1);
     memcpy(j->data, from, bytes);
     ADD(writes_ended, 1);
     put(queue, j);

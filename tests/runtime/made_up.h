@@ -53,6 +53,7 @@ typedef struct made_up_behaviour {
     uint64_t largest_block, memory;   /* of each device; 0: no limit */
     uint64_t largest_read;            /* bytes of the largest read so far */
     unsigned slow_reads, slow_writes; /* milliseconds that read_after() and write() take */
+    bool writes_held;                 /* write() waits until this is false; atomic */
     acu_result late;                  /* the next work that is done fails with this, once */
     /* what was counted: */
     unsigned calls[MADE_UP_ENTRIES];

@@ -406,6 +406,44 @@ static void work_goes_on_beside_a_write(void **state) {
     assert_int_equal(byte_at(user, other, 99), 7);
 }
 
+static void *fill_with_eights(void *data) {
+    race *r = data;
+    r->failed = acu_block_fill(r->client, r->block, 0, 100, "\10", 1);
+    return NULL;
+}
+
+/* While a client's write copies the host's bytes, another client is given work on another block of
+ * the writer's, as in a pipeline; what is given to the writer's own queue comes after the write. */
+static void a_blocks_owner_may_be_busy(void **state) {
+    (void)state;
+    ACU_AUTO(acu_client) *owner = new_client(place);
+    ACU_AUTO(acu_client) *user = new_client(place);
+    ACU_AUTO(acu_block) *block = new_block(owner, 100, 1);
+    ACU_AUTO(acu_block) *next = new_block(owner, 100, 1);
+    ACU_AUTO(acu_block) *result = new_block(user, 100, 2);
+    pthread_t writer, filler;
+    race r = {owner, next, NULL, 0}, s = {owner, block, NULL, 0};
+    OK(acu_block_copy(user, result, 0, block, 0, 100)); /* both blocks are used by two clients, */
+    OK(acu_block_copy(user, result, 0, next, 0, 100));
+    OK(acu_block_write(owner, block, 0, "abc", 3)); /* and marks are behind the owner's work */
+    const unsigned calls = made_up.calls[MADE_UP_WRITE];
+    __atomic_store_n(&made_up.writes_held, true, __ATOMIC_RELAXED);
+    pthread_create(&writer, NULL, write_sevens, &r);
+    while (__atomic_load_n(&made_up.calls[MADE_UP_WRITE], __ATOMIC_RELAXED) == calls)
+        ;
+    pthread_create(&filler, NULL, fill_with_eights, &s);
+    OK(acu_block_copy(user, result, 0, block, 0, 3));
+    assert_int_equal(byte_at(user, result, 0), 'a');
+    __atomic_store_n(&made_up.writes_held, false, __ATOMIC_RELAXED);
+    OK(acu_block_copy(user, result, 0, next, 0, 100));
+    pthread_join(writer, NULL);
+    pthread_join(filler, NULL);
+    assert_int_equal(r.failed | s.failed, 0);
+    assert_int_equal(byte_at(user, result, 99), 7);
+    assert_int_equal(byte_at(user, block, 99), 8);
+    assert_int_equal(made_up.shared_queue_uses, 0);
+}
+
 static void writers_wait_for_readers(acu_place where) {
     ACU_AUTO(acu_client) *client = new_client(where);
     ACU_AUTO(acu_client) *other = new_client(where);
@@ -447,7 +485,11 @@ static void *mix(void *data) {
         acu_block *a = shared.blocks[seed / 7 % BLOCKS], *b = shared.blocks[seed / 1024 % BLOCKS];
         unsigned char value = (unsigned char)seed;
         acu_result code = 0;
-        switch (seed / 16 % 4) {
+        switch (seed / 16 % 5) {
+        case 4:
+            memset(bytes, value, SIZE);
+            code = acu_block_write(client, a, 0, bytes, SIZE);
+            break;
         case 0:
             code = acu_block_fill(client, a, 0, SIZE, &value, 1);
             break;
@@ -520,6 +562,7 @@ int main(void) {
         cmocka_unit_test_setup(a_write_waits_for_a_slow_read, setup),
         cmocka_unit_test_setup(work_goes_on_beside_a_read, setup),
         cmocka_unit_test_setup(work_goes_on_beside_a_write, setup),
+        cmocka_unit_test_setup(a_blocks_owner_may_be_busy, setup),
         cmocka_unit_test_setup(writers_wait_for_readers_everywhere, setup),
         cmocka_unit_test_setup(threads_and_clients_everywhere, setup),
     };
