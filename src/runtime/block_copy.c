@@ -37,8 +37,11 @@ static acu_work *keep_write(const acu_work *work) {
     return &copy->work;
 }
 
-static const acu_work_kind write_kind = {
-    .call = "acu_block_write", .perform = perform_write, .keep = keep_write, .apart = true};
+static const acu_work_kind write_kind = {.call = "acu_block_write",
+                                         .perform = perform_write,
+                                         .keep = keep_write,
+                                         .apart = true,
+                                         .slow = true};
 
 /* Writes to a block that other clients own or have used, or into a replay. */
 __attribute__((noinline)) static acu_result
@@ -78,8 +81,11 @@ static acu_result read_after(acu_client *client, const acu_work *work, acu_backe
                                      w->bytes);
 }
 
-static const acu_work_kind read_kind = {
-    .call = "acu_block_read", .perform = perform_read, .read_after = read_after, .apart = true};
+static const acu_work_kind read_kind = {.call = "acu_block_read",
+                                        .perform = perform_read,
+                                        .read_after = read_after,
+                                        .apart = true,
+                                        .slow = true};
 
 acu_result acu_block_read(acu_client *client, acu_block *from, uint64_t at, void *to,
                           size_t bytes) {
@@ -118,7 +124,7 @@ static acu_work *keep_copy(const acu_work *work) {
 }
 
 static const acu_work_kind copy_kind = {
-    .call = "acu_block_copy", .perform = perform_copy, .keep = keep_copy};
+    .call = "acu_block_copy", .perform = perform_copy, .keep = keep_copy, .apart = true};
 
 /* ---- copying between devices ---- */
 
@@ -279,7 +285,7 @@ static acu_work *keep_fill(const acu_work *work) {
 }
 
 static const acu_work_kind fill_kind = {
-    .call = "acu_block_fill", .perform = perform_fill, .keep = keep_fill};
+    .call = "acu_block_fill", .perform = perform_fill, .keep = keep_fill, .apart = true};
 
 acu_result acu_block_fill(acu_client *client, acu_block *block, uint64_t at, uint64_t bytes,
                           const void *element, size_t element_bytes) {

@@ -32,7 +32,7 @@ static acu_result perform_read(acu_client *client, const acu_work *work) {
 }
 
 static const acu_work_kind read_kind = {
-    .call = "acu_block_read_after", .perform = perform_read, .apart = true};
+    .call = "acu_block_read_after", .perform = perform_read, .apart = true, .slow = true};
 
 /* Begins a read beside other work: what writes to the block now waits. Without any lock. Returns
  * whether the bytes are still there. */

@@ -197,7 +197,7 @@ static acu_work *keep(const acu_work *work) {
 }
 
 static const acu_work_kind strided_kind = {
-    .call = "acu_block_copy_strided", .perform = perform, .keep = keep};
+    .call = "acu_block_copy_strided", .perform = perform, .keep = keep, .apart = true};
 
 /* ---- checking ---- */
 

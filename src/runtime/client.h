@@ -57,7 +57,7 @@ struct acu_client {
     uint64_t done;                   /* all work up to this number is known to be done */
     struct acu_recording *recording; /* NULL: work is done at once. Only the thread that records has
                                         the lock meanwhile. */
-    bool busy;      /* a thread uses the queue without the lock (acu_client_begin_apart()) */
+    bool busy;      /* a thread uses the queue without the lock (acu_client_begin_slow_work()) */
     bool capturing; /* the back end records: nothing may wait, read, or ask the host */
     unsigned next_seen;
     acu_seen seen[ACU_MOST_SEEN];
@@ -109,12 +109,12 @@ static inline void acu_client_unlock(acu_client *client) {
 
 /* Gives up the lock for work that takes long; the thread goes on using the queue alone. Failures
  * are held back as with the lock. */
-static inline void acu_client_begin_apart(acu_client *client) {
+static inline void acu_client_begin_slow_work(acu_client *client) {
     client->busy = true;
     pthread_mutex_unlock(&client->lock);
 }
 /* Takes the lock again. */
-static inline void acu_client_end_apart(acu_client *client) {
+static inline void acu_client_end_slow_work(acu_client *client) {
     pthread_mutex_lock(&client->lock);
     client->busy = false;
     pthread_cond_broadcast(&client->changed);

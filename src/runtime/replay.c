@@ -62,8 +62,11 @@ static void drop_run(acu_work *work) {
     free(work);
 }
 
-static const acu_work_kind run_kind = {
-    .call = "acu_replay_run", .perform = perform_run, .keep = keep_run, .drop = drop_run};
+static const acu_work_kind run_kind = {.call = "acu_replay_run",
+                                       .perform = perform_run,
+                                       .keep = keep_run,
+                                       .drop = drop_run,
+                                       .apart = true};
 
 acu_result acu_replay_run(acu_replay *replay) {
     ACU_NEED_HANDLE(replay, acu_replay_class);

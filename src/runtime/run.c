@@ -73,7 +73,7 @@ static void drop(acu_work *work) {
 }
 
 static const acu_work_kind run_kind = {
-    .call = "acu_run_args", .perform = perform, .keep = keep, .drop = drop};
+    .call = "acu_run_args", .perform = perform, .keep = keep, .drop = drop, .apart = true};
 
 /* ---- arguments ---- */
 

@@ -315,9 +315,8 @@ static acu_result perform(acu_client *client, const acu_work *work) {
     return code;
 }
 
-/* Does work that may take long, because the host's bytes are copied. All locks are given up before
- * that, so that other clients get work meanwhile: who uses the blocks sees the use already, for
- * which there is no mark before the work is given. */
+/* Does work with the client's lock alone, or without any: other clients are given work meanwhile.
+ * Who uses the blocks sees the use already, for which there is no mark before the work is given. */
 static acu_result perform_apart(const crowd *c, acu_client *client, const acu_work *work) {
     client->given++;
     for (unsigned i = 0; i < work->use_count; i++)
@@ -325,9 +324,11 @@ static acu_result perform_apart(const crowd *c, acu_client *client, const acu_wo
     for (unsigned i = 0; i < c->count; i++)
         if (c->clients[i] != client)
             acu_client_unlock(c->clients[i]);
-    acu_client_begin_apart(client);
+    if (work->kind->slow)
+        acu_client_begin_slow_work(client);
     const acu_result code = work->kind->perform(client, work);
-    acu_client_end_apart(client);
+    if (work->kind->slow)
+        acu_client_end_slow_work(client);
     if (!code) /* the words of a failure stay */
         note_step(client);
     acu_client_unlock(client);

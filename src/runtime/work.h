@@ -54,8 +54,11 @@ typedef struct acu_work_kind {
     void (*drop)(acu_work *work);
     /* The work is part of an object's life, and done at once though the thread records. */
     bool at_once;
-    /* perform() needs the lock of `client` alone, whose queue all uses are on; it may take long. */
+    /* perform() needs the lock of `client` alone, whose queue all uses are on. */
     bool apart;
+    /* Work that is done apart takes long, since it copies the host's bytes: where several clients
+     * have to do with its block, perform() is called without any lock, and the queue is busy. */
+    bool slow;
 } acu_work_kind;
 
 struct acu_work {
