@@ -54,6 +54,8 @@ static acu_result read_beside(acu_client *client, const late_read *r) {
     acu_result code = client->table->read_after(client->queue, r->mark->mark, block->memory, r->at,
                                                 r->to, r->bytes);
     acu_block_end_read(block);
+    if (!code)
+        acu_mark_note_done(r->mark);
     return code;
 }
 

@@ -107,10 +107,9 @@ static acu_result own_error(const char *call, acu_mark *mark) {
                            mark->error.words);
 }
 
-/* Remembers that the work before the mark is done. */
-static void note_done(const acu_mark *mark) {
+void acu_mark_note_done(const acu_mark *mark) {
     acu_client *client = mark->client;
-    acu_client_seize(client);
+    acu_client_peek(client);
     if (client->done < mark->number)
         client->done = mark->number;
     acu_client_unlock(client);
@@ -143,7 +142,7 @@ acu_result acu_mark_synchronize(acu_mark *mark) {
         return own_error(__func__, mark);
     ACU_TRY(acu_mark_refuse_function(__func__, mark));
     acu_result code = mark->client->table->mark_synchronize(mark->mark);
-    note_done(mark);
+    acu_mark_note_done(mark);
     return code ? acu_client_failed(__func__, mark->client, mark, code) : ACU_SUCCESS;
 }
 
@@ -152,7 +151,7 @@ void acu_mark_wait(acu_mark *mark) {
     if (!mark->mark || acu_client_is_of_parent(client))
         return;
     acu_result code = client->table->mark_synchronize(mark->mark);
-    note_done(mark);
+    acu_mark_note_done(mark);
     if (!code)
         return;
     acu_client_seize(client);

@@ -19,6 +19,10 @@ struct acu_mark {
  * Without any lock. */
 void acu_mark_wait(acu_mark *mark);
 
+/* Remembers that the work before the mark is done, so that nothing waits for that any more. Without
+ * the lock of its client. */
+void acu_mark_note_done(const acu_mark *mark);
+
 /* Refuses to wait for a mark that is not reached inside of a program's function that is work of the
  * mark's client: ACU_ERROR_STATE; else returns 0. */
 acu_result acu_mark_refuse_function(const char *call, const acu_mark *mark);

@@ -444,6 +444,30 @@ static void a_blocks_owner_may_be_busy(void **state) {
     assert_int_equal(made_up.shared_queue_uses, 0);
 }
 
+/* What was read after a mark tells that the work before the mark is done, as in a pipeline, whose
+ * next upload then waits for nothing. */
+static void a_read_after_a_mark_saves_a_wait(void **state) {
+    (void)state;
+    ACU_AUTO(acu_client) *uploads = new_client(place);
+    ACU_AUTO(acu_client) *programs = new_client(place);
+    ACU_AUTO(acu_client) *downloads = new_client(place);
+    ACU_AUTO(acu_block) *in = new_block(uploads, 100, 1);
+    ACU_AUTO(acu_block) *out = new_block(programs, 100, 2);
+    unsigned char bytes[100];
+    for (int i = 0; i < 2; i++) {
+        ACU_AUTO(acu_mark) *mark = NULL;
+        OK(acu_block_fill(uploads, in, 0, 100, "a", 1));
+        OK(acu_block_copy(programs, out, 0, in, 0, 100));
+        OK(acu_mark_create(programs, &mark));
+        OK(acu_block_read_after(downloads, mark, out, 0, bytes, 100));
+        assert_int_equal(bytes[99], 'a');
+        const unsigned waits = made_up.calls[MADE_UP_QUEUE_WAIT];
+        OK(acu_block_write(uploads, in, 0, "b", 1));
+        assert_int_equal(made_up.calls[MADE_UP_QUEUE_WAIT], waits);
+    }
+    assert_int_equal(made_up.calls[MADE_UP_QUEUE_SYNCHRONIZE], 0);
+}
+
 static void writers_wait_for_readers(acu_place where) {
     ACU_AUTO(acu_client) *client = new_client(where);
     ACU_AUTO(acu_client) *other = new_client(where);
@@ -563,6 +587,7 @@ int main(void) {
         cmocka_unit_test_setup(work_goes_on_beside_a_read, setup),
         cmocka_unit_test_setup(work_goes_on_beside_a_write, setup),
         cmocka_unit_test_setup(a_blocks_owner_may_be_busy, setup),
+        cmocka_unit_test_setup(a_read_after_a_mark_saves_a_wait, setup),
         cmocka_unit_test_setup(writers_wait_for_readers_everywhere, setup),
         cmocka_unit_test_setup(threads_and_clients_everywhere, setup),
     };
