@@ -52,8 +52,7 @@ static acu_result destroy(acu_handle *handle) {
     acu_client_seize(client);
     acu_client_free_memory(client);
     for (unsigned i = 0; i < ACU_MOST_STEPS; i++)
-        if (client->steps[i].mark)
-            client->table->mark_destroy(client->steps[i].mark);
+        acu_client_drop_shared_mark(client, client->steps[i].shared);
     acu_client_unlock(client);
     client->table->queue_destroy(client->queue);
     delist(client);
@@ -236,9 +235,8 @@ acu_result acu_client_synchronize(acu_client *client) {
     return acu_client_take_error(__func__, client);
 }
 
-/* Remembers that all later work of a client comes after work of another; under the first one's
- * lock. */
 void acu_client_note_seen(acu_client *client, const acu_client *other, uint64_t number) {
+    client->marked = false;
     for (unsigned i = 0; i < ACU_MOST_SEEN; i++)
         if (client->seen[i].id == other->id) {
             if (client->seen[i].number < number)
@@ -254,6 +252,13 @@ bool acu_client_has_seen(const acu_client *client, const acu_client *other, uint
         if (client->seen[i].id == other->id)
             return client->seen[i].number >= number;
     return false;
+}
+
+void acu_client_drop_shared_mark(acu_client *client, acu_shared_mark *shared) {
+    if (!shared || --shared->owners > 0)
+        return;
+    client->table->mark_destroy(shared->mark);
+    free(shared);
 }
 
 /* Lets the client's queue wait for a mark. Returns false where only this thread can wait. */
@@ -297,6 +302,8 @@ acu_result acu_client_get_raw(acu_client *client, acu_raw *raw) {
     if (!client->table->queue_get_raw)
         return ACU_SUCCESS;
     ACU_TRY(acu_client_lock(__func__, client));
+    /* A mark then stands also for what the program itself gives to the queue. */
+    __atomic_store_n(&client->device->is_raw, true, __ATOMIC_RELAXED);
     acu_result code = client->table->queue_get_raw(client->queue, raw);
     acu_client_unlock(client);
     return code ? acu_client_failed(__func__, client, client, code) : ACU_SUCCESS;

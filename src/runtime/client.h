@@ -29,10 +29,17 @@ typedef struct acu_seen {
     uint64_t number; /* of its work */
 } acu_seen;
 
+/* A mark of a back end that a step and the program's marks have together: each one costs a call of
+ * the driver. */
+typedef struct acu_shared_mark {
+    acu_backend_mark *mark;
+    unsigned owners; /* under the lock of the client in whose queue it is */
+} acu_shared_mark;
+
 /* A mark behind a piece of the client's work. */
 typedef struct acu_step {
     uint64_t number; /* of the work; 0: there is no mark */
-    acu_backend_mark *mark;
+    acu_shared_mark *shared;
 } acu_step;
 
 enum { ACU_MOST_SEEN = 8, ACU_MOST_STEPS = 16 };
@@ -62,6 +69,7 @@ struct acu_client {
     unsigned next_seen;
     acu_seen seen[ACU_MOST_SEEN];
     bool awaited; /* another client's queue has waited for this one's */
+    bool marked;  /* the last step's mark is the last that the queue was given */
     unsigned next_step;
     acu_step steps[ACU_MOST_STEPS]; /* the last ones; by work.c */
     uint64_t late_errors;
@@ -130,8 +138,8 @@ bool acu_client_works_here(const acu_client *client);
  * is NULL. */
 acu_result acu_client_wait_for_all(acu_client *client, char *words);
 
-/* Remembers, under the client's lock, that all its later work comes after another client's work up
- * to a number. */
+/* Remembers, under the client's lock, that its queue waits for another client's work up to a
+ * number. */
 void acu_client_note_seen(acu_client *client, const acu_client *other, uint64_t number);
 /* Returns whether that is so; under the client's lock. false also where it was forgotten. */
 bool acu_client_has_seen(const acu_client *client, const acu_client *other, uint64_t number);
@@ -142,6 +150,9 @@ bool acu_client_has_seen(const acu_client *client, const acu_client *other, uint
 uint64_t acu_client_keep_error(acu_client *client, acu_result code, char *words);
 /* Takes the late error away and records it for `call`; 0 if there is none. Without the lock. */
 acu_result acu_client_take_error(const char *call, acu_client *client);
+
+/* Takes an owner of a mark away, under the client's lock. NULL is fine. */
+void acu_client_drop_shared_mark(acu_client *client, acu_shared_mark *shared);
 
 /* ---- failures ---- */
 

@@ -18,13 +18,25 @@ static acu_result destroy(acu_handle *handle) {
     acu_client *client = mark->client;
     if (mark->mark && !acu_client_is_of_parent(client)) {
         acu_client_seize(client);
-        client->table->mark_destroy(mark->mark);
+        if (mark->shared)
+            acu_client_drop_shared_mark(client, mark->shared);
+        else
+            client->table->mark_destroy(mark->mark);
         acu_client_unlock(client);
     }
     return acu_handle_release(NULL, client, &acu_client_class);
 }
 
 const acu_handle_class acu_mark_class = {"mark", destroy, describe};
+
+/* Returns a mark that is behind all that the queue was given; NULL if there is none. */
+static acu_shared_mark *find_last(const acu_client *client) {
+    const unsigned last = (client->next_step + ACU_MOST_STEPS - 1) % ACU_MOST_STEPS;
+    const acu_step *step = &client->steps[last];
+    const bool is_last = client->marked && step->number == client->given &&
+                         !__atomic_load_n(&client->device->is_raw, __ATOMIC_RELAXED);
+    return is_last ? step->shared : NULL;
+}
 
 /* Gives the mark its place in the client's work. Returns the code of the back end. */
 static acu_result set(acu_mark *mark) {
@@ -33,6 +45,12 @@ static acu_result set(acu_mark *mark) {
     mark->epoch = __atomic_add_fetch(&acu_mark_epoch, 1, __ATOMIC_RELAXED);
     if (!client->table->mark_create)
         return ACU_SUCCESS;
+    mark->shared = find_last(client);
+    if (mark->shared) {
+        mark->shared->owners++;
+        mark->mark = mark->shared->mark;
+        return ACU_SUCCESS;
+    }
     acu_result code = client->table->mark_create(client->queue, &mark->mark);
     return acu_backend_check(code, mark->mark, "mark");
 }

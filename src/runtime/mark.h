@@ -8,11 +8,12 @@
 
 struct acu_mark {
     acu_handle handle;
-    acu_client *client;     /* kept */
-    acu_backend_mark *mark; /* NULL: the back end has none, and the work was waited for */
-    uint64_t number;        /* of the client's last work before the mark */
-    uint64_t epoch;         /* no other mark has or had it */
-    acu_late_error error;   /* of the work, where `mark` is NULL; does not change */
+    acu_client *client;      /* kept */
+    acu_backend_mark *mark;  /* NULL: the back end has none, and the work was waited for */
+    acu_shared_mark *shared; /* of which `mark` is; NULL: nobody else has `mark` */
+    uint64_t number;         /* of the client's last work before the mark */
+    uint64_t epoch;          /* no other mark has or had it */
+    acu_late_error error;    /* of the work, where `mark` is NULL; does not change */
 };
 
 /* Waits for the work before a mark, and keeps its error as a late error of the mark's client.

@@ -13,6 +13,7 @@ typedef struct acu_place_device acu_place_device;
 struct acu_place_device {
     acu_place place;
     const acu_backend *table; /* complete: see acu_runtime_table() */
+    bool is_raw;              /* atomic: the program has a queue of it by acu_client_get_raw() */
     acu_backend_device *device;
     acu_place_info info;  /* as far as the table can do it: a bit without its function is cleared */
     pthread_mutex_t lock; /* of the three below; no other lock is taken while it is held */

@@ -216,12 +216,16 @@ static void note_step(acu_client *client) {
     acu_step *step = &client->steps[client->next_step];
     if (!client->awaited || client->capturing)
         return;
-    acu_backend_mark *mark = make_mark(client);
-    if (!mark)
+    acu_shared_mark *shared = malloc(sizeof *shared);
+    acu_backend_mark *mark = shared ? make_mark(client) : NULL;
+    if (!mark) {
+        free(shared);
         return;
-    if (step->mark)
-        client->table->mark_destroy(step->mark);
-    *step = (acu_step){client->given, mark};
+    }
+    *shared = (acu_shared_mark){mark, 1};
+    acu_client_drop_shared_mark(client, step->shared);
+    *step = (acu_step){client->given, shared};
+    client->marked = true;
     client->next_step = (client->next_step + 1) % ACU_MOST_STEPS;
 }
 
@@ -247,18 +251,18 @@ static bool queue_waits(acu_client *client, acu_client *other, uint64_t number) 
     const acu_step *near = find_step(other, number);
     if (!near && other->busy)
         return false;
-    const acu_step step = near ? *near : (acu_step){other->given, make_mark(other)};
-    if (!step.mark)
+    acu_backend_mark *mark = near ? near->shared->mark : make_mark(other);
+    if (!mark)
         return false;
     acu_saved_record before;
     acu_record_save(&before);
-    acu_result code = table->queue_wait(client->queue, step.mark);
+    acu_result code = table->queue_wait(client->queue, mark);
     if (!near)
-        table->mark_destroy(step.mark);
+        table->mark_destroy(mark);
     if (code)
         acu_record_restore(&before);
     else
-        acu_client_note_seen(client, other, step.number);
+        acu_client_note_seen(client, other, near ? near->number : other->given);
     return code == ACU_SUCCESS;
 }
 

@@ -468,6 +468,48 @@ static void a_read_after_a_mark_saves_a_wait(void **state) {
     assert_int_equal(made_up.calls[MADE_UP_QUEUE_SYNCHRONIZE], 0);
 }
 
+/* The mark behind work that other clients may wait for is the program's, too, unless the queue was
+ * given something since: a wait, or what the program gives to it without the runtime. */
+static void a_mark_behind_work_is_shared(void **state) {
+    (void)state;
+    const acu_place other = made_up_register(NULL); /* of which nobody has a queue */
+    ACU_AUTO(acu_client) *one = new_client(other);
+    ACU_AUTO(acu_client) *two = new_client(other);
+    ACU_AUTO(acu_block) *a = new_block(one, 100, 1);
+    ACU_AUTO(acu_block) *b = new_block(two, 100, 1);
+    acu_mark *first = NULL, *second = NULL, *third = NULL, *fourth = NULL;
+    acu_raw raw;
+    OK(acu_block_copy(two, b, 0, a, 0, 100));
+    OK(acu_block_fill(one, a, 0, 100, "x", 1)); /* both wait for each other */
+    OK(acu_block_fill(two, b, 0, 100, "y", 1));
+    OK(acu_block_copy(two, b, 0, a, 0, 50));
+    unsigned calls = made_up.calls[MADE_UP_MARK_CREATE];
+    OK(acu_mark_create(two, &first));
+    OK(acu_mark_create(two, &second));
+    assert_int_equal(made_up.calls[MADE_UP_MARK_CREATE], calls);
+    OK(acu_block_fill(one, a, 0, 100, "z", 1));
+    OK(acu_mark_create(one, &third));
+    calls = made_up.calls[MADE_UP_MARK_CREATE];
+    OK(acu_client_wait(two, third));
+    OK(acu_mark_create(two, &fourth)); /* is behind the wait */
+    assert_int_equal(made_up.calls[MADE_UP_MARK_CREATE], calls + 1);
+    OK(acu_mark_release(first));
+    OK(acu_mark_synchronize(second));
+    assert_int_equal(acu_mark_query(second), ACU_SUCCESS);
+    OK(acu_mark_synchronize(fourth));
+    assert_int_equal(acu_mark_query(third), ACU_SUCCESS);
+    OK(acu_mark_release(second));
+    OK(acu_mark_release(fourth));
+    OK(acu_client_get_raw(two, &raw));
+    OK(acu_block_copy(two, b, 0, a, 0, 100));
+    calls = made_up.calls[MADE_UP_MARK_CREATE];
+    OK(acu_mark_create(two, &first));
+    assert_int_equal(made_up.calls[MADE_UP_MARK_CREATE], calls + 1);
+    assert_int_equal(byte_at(two, b, 0), 'z');
+    OK(acu_mark_release(first));
+    OK(acu_mark_release(third));
+}
+
 static void writers_wait_for_readers(acu_place where) {
     ACU_AUTO(acu_client) *client = new_client(where);
     ACU_AUTO(acu_client) *other = new_client(where);
@@ -588,6 +630,7 @@ int main(void) {
         cmocka_unit_test_setup(work_goes_on_beside_a_write, setup),
         cmocka_unit_test_setup(a_blocks_owner_may_be_busy, setup),
         cmocka_unit_test_setup(a_read_after_a_mark_saves_a_wait, setup),
+        cmocka_unit_test_setup(a_mark_behind_work_is_shared, setup),
         cmocka_unit_test_setup(writers_wait_for_readers_everywhere, setup),
         cmocka_unit_test_setup(threads_and_clients_everywhere, setup),
     };
