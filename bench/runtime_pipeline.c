@@ -6,21 +6,25 @@
  *
  * In each round all batches are uploaded, then computed, then downloaded, each alone; and they go
  * through the pipeline, in which three threads upload, give programs and download, each through a
- * client of its own. What is compared is the time of the slowest part
- * alone over the time of the pipeline. The clients' work is brought into order by the library;
- * the threads only tell each other how far they have come.
+ * client of its own. The clients' work is brought into order by the library; the threads only tell
+ * each other how far they have come.
+ *
+ * What is compared is the time of the slowest part alone over the time of the pipeline. Transfers
+ * slow each other, because both copy the host's memory, so that each is also timed while the other
+ * one is under way without a pause; the last column has the slowest part with these times.
  *
  * The program's loop is made so long that it takes about as long as an upload. The last batches are
  * still computed and downloaded when no more are uploaded, so that of n batches a pipeline of three
- * equal parts reaches n / (n + 2) at most: 0.99 of 256. Uploads and downloads beside each other,
- * without a program, show how much they slow each other. Every byte of the results is checked. With
+ * equal parts reaches n / (n + 2) at most: 0.99 of 256. Every byte of the results is checked. With
  * --check a median below the bar is a failure. Exits with 77 where the place cannot be used.
  */
+#define _POSIX_C_SOURCE 200809L /* sched_yield */
 #include "pairs.h"
 
 #include <anycuda/runtime.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,56 +199,90 @@ static pthread_t begin_thread(void *(*function)(void *data), void *data) {
     return thread;
 }
 
-static void *download_beside(void *unused) {
-    (void)download_all();
-    return unused;
+/* ---- one transfer while the other one is under way ---- */
+
+/* A transfer that goes on until it is told to stop. */
+typedef struct background {
+    void (*transfer)(long batch);
+    bool begun, stop; /* atomic */
+} background;
+
+static void *transfer_on(void *data) {
+    background *b = data;
+    for (long i = 0; !__atomic_load_n(&b->stop, __ATOMIC_RELAXED); i = (i + 1) % batches) {
+        b->transfer(i);
+        __atomic_store_n(&b->begun, true, __ATOMIC_RELAXED);
+    }
+    return NULL;
 }
 
-/* Both use the host's memory, and the processor's copies of it, so that they slow each other. */
-static double upload_beside_downloads(void) {
-    const double begin = now_ns();
-    const pthread_t reader = begin_thread(download_beside, NULL);
-    (void)upload_all();
-    pthread_join(reader, NULL);
-    return milliseconds_since(begin);
+static double time_beside(double (*part)(void), void (*transfer)(long batch)) {
+    background b = {.transfer = transfer};
+    const pthread_t thread = begin_thread(transfer_on, &b);
+    while (!__atomic_load_n(&b.begun, __ATOMIC_RELAXED))
+        sched_yield();
+    const double ms = part();
+    __atomic_store_n(&b.stop, true, __ATOMIC_RELAXED);
+    pthread_join(thread, NULL);
+    return ms;
+}
+
+static void download(long batch) {
+    read_in_order(batch, NULL);
 }
 
 /* ---- the pipeline ---- */
 
 typedef void read_function(long batch, acu_mark *mark);
 
-/* What the threads tell each other. */
-typedef struct progress {
+/* How many batches a thread has done. */
+typedef struct counter {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    long uploaded, given, read;   /* batches */
+    long count; /* atomic */
+} counter;
+
+#define NO_BATCH {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER}
+
+enum { UPLOADER, PROGRAMMER, DOWNLOADER, THREADS };
+
+/* What the threads tell each other. */
+typedef struct progress {
+    counter uploaded, given, read;
     acu_mark *marks[MOST_BLOCKS]; /* behind the programs of the batches that are not read yet */
     read_function *function;
+    double waited[THREADS]; /* ns, of each thread for the others */
 } progress;
 
-/* Waits until a count is at least `wanted`. */
-static void wait_for(progress *p, const long *count, long wanted) {
-    pthread_mutex_lock(&p->lock);
-    while (*count < wanted)
-        pthread_cond_wait(&p->changed, &p->lock);
-    pthread_mutex_unlock(&p->lock);
+/* Waits until a count is at least `wanted`: awake for a moment, as CUDA's own waits are, since to
+ * wake a thread costs the one that wakes it some microseconds. Returns how long, in ns. */
+static double wait_for(counter *c, long wanted) {
+    static const double awake_ns = 200e3;
+    const double begin = now_ns();
+    while (__atomic_load_n(&c->count, __ATOMIC_ACQUIRE) < wanted && now_ns() - begin < awake_ns)
+        sched_yield();
+    pthread_mutex_lock(&c->lock);
+    while (c->count < wanted)
+        pthread_cond_wait(&c->changed, &c->lock);
+    pthread_mutex_unlock(&c->lock);
+    return now_ns() - begin;
 }
 
-static void count_one(progress *p, long *count) {
-    pthread_mutex_lock(&p->lock);
-    ++*count;
-    pthread_cond_broadcast(&p->changed);
-    pthread_mutex_unlock(&p->lock);
+static void count_one(counter *c) {
+    pthread_mutex_lock(&c->lock);
+    __atomic_add_fetch(&c->count, 1, __ATOMIC_RELEASE);
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->lock);
 }
 
 static void *read_batches(void *data) {
     progress *p = data;
     for (long i = 0; i < batches; i++) {
-        wait_for(p, &p->given, i + 1);
+        p->waited[DOWNLOADER] += wait_for(&p->given, i + 1);
         acu_mark *mark = p->marks[i % block_count];
         p->function(i, mark);
         OK(acu_mark_release(mark));
-        count_one(p, &p->read);
+        count_one(&p->read);
     }
     return NULL;
 }
@@ -254,9 +292,9 @@ static void *read_batches(void *data) {
 static void *upload_batches(void *data) {
     progress *p = data;
     for (long i = 0; i < batches; i++) {
-        wait_for(p, &p->given, i + 1 - block_count);
+        p->waited[UPLOADER] += wait_for(&p->given, i + 1 - block_count);
         upload(i);
-        count_one(p, &p->uploaded);
+        count_one(&p->uploaded);
     }
     return NULL;
 }
@@ -264,80 +302,115 @@ static void *upload_batches(void *data) {
 /* Whatever was in an output block must have been read before the next program for it is given. */
 static void give_programs(progress *p) {
     for (long i = 0; i < batches; i++) {
-        wait_for(p, &p->uploaded, i + 1);
-        wait_for(p, &p->read, i + 1 - block_count);
+        p->waited[PROGRAMMER] += wait_for(&p->uploaded, i + 1);
+        p->waited[PROGRAMMER] += wait_for(&p->read, i + 1 - block_count);
         compute(i);
         OK(acu_mark_create(programs, &p->marks[i % block_count]));
-        count_one(p, &p->given);
+        count_one(&p->given);
     }
 }
 
-/* Sends all batches through, and returns the milliseconds. */
-static double run_pipeline(read_function *function) {
-    progress p = {.lock = PTHREAD_MUTEX_INITIALIZER,
-                  .changed = PTHREAD_COND_INITIALIZER,
-                  .function = function};
+/* Sends all batches through; returns the milliseconds, and stores how long each thread waited. */
+static double run_pipeline(read_function *function, double waited[THREADS]) {
+    progress p = {.uploaded = NO_BATCH, .given = NO_BATCH, .read = NO_BATCH, .function = function};
     const double begin = now_ns();
     const pthread_t reader = begin_thread(read_batches, &p),
                     writer = begin_thread(upload_batches, &p);
     give_programs(&p);
     pthread_join(writer, NULL);
     pthread_join(reader, NULL);
-    return milliseconds_since(begin);
+    const double ms = milliseconds_since(begin);
+    for (int i = 0; i < THREADS; i++)
+        waited[i] = p.waited[i] / 1e6;
+    return ms;
 }
 
 /* ---- rounds ---- */
 
-enum { UPLOAD, COMPUTE, DOWNLOAD, BESIDE, AFTER, IN_ORDER, KINDS };
+enum { UPLOAD, COMPUTE, DOWNLOAD, UPLOAD_BESIDE, DOWNLOAD_BESIDE, AFTER, IN_ORDER, KINDS };
 
 static const char *const names[KINDS] = {"upload",
                                          "program",
                                          "download",
-                                         "upload beside downloads, without a program",
+                                         "upload, while downloads are under way",
+                                         "download, while uploads are under way",
                                          "pipeline, acu_block_read_after()",
                                          "pipeline, acu_block_read()"};
-static double times[KINDS][MOST_ROUNDS], parts[KINDS][MOST_ROUNDS];
+static double times[KINDS][MOST_ROUNDS];  /* ms */
+static double alone[KINDS][MOST_ROUNDS];  /* throughput, of the slowest part alone */
+static double beside[KINDS][MOST_ROUNDS]; /* the same, with transfers beside each other */
+static double waits[KINDS][THREADS][MOST_ROUNDS];
 
-static void time_one(int kind, int round) {
-    double *to = &times[kind][round];
+static double time_pipeline(int kind, int round) {
+    double waited[THREADS];
+    const double ms = run_pipeline(kind == AFTER ? read_after_mark : read_in_order, waited);
+    for (int i = 0; i < THREADS; i++)
+        waits[kind][i][round] = waited[i];
+    check_results(names[kind]);
+    return ms;
+}
+
+static double time_one(int kind, int round) {
     addend++; /* each result is another one than the last */
-    if (kind == UPLOAD)
-        *to = upload_all();
-    else if (kind == COMPUTE)
-        *to = compute_all();
-    else if (kind == DOWNLOAD)
-        *to = download_all();
-    else if (kind == BESIDE)
-        *to = upload_beside_downloads();
-    else {
-        *to = run_pipeline(kind == AFTER ? read_after_mark : read_in_order);
-        check_results(names[kind]);
+    switch (kind) {
+    case UPLOAD:
+        return upload_all();
+    case COMPUTE:
+        return compute_all();
+    case DOWNLOAD:
+        return download_all();
+    case UPLOAD_BESIDE:
+        return time_beside(upload_all, download);
+    case DOWNLOAD_BESIDE:
+        return time_beside(download_all, upload);
+    default:
+        return time_pipeline(kind, round);
     }
+}
+
+static double slower(double one, double other) {
+    return one > other ? one : other;
 }
 
 /* Every other round goes backwards, so that nothing always comes after the same. */
 static void time_round(int round) {
-    for (int i = 0; i < KINDS; i++)
-        time_one(round % 2 == 1 ? KINDS - 1 - i : i, round);
-    double slowest = 0;
-    for (int kind = UPLOAD; kind <= DOWNLOAD; kind++)
-        slowest = times[kind][round] > slowest ? times[kind][round] : slowest;
-    for (int kind = 0; kind < KINDS; kind++)
-        parts[kind][round] = slowest / times[kind][round];
+    double ms[KINDS];
+    for (int i = 0; i < KINDS; i++) {
+        const int kind = round % 2 == 1 ? KINDS - 1 - i : i;
+        ms[kind] = times[kind][round] = time_one(kind, round);
+    }
+    for (int kind = 0; kind < KINDS; kind++) {
+        alone[kind][round] = slower(slower(ms[UPLOAD], ms[COMPUTE]), ms[DOWNLOAD]) / ms[kind];
+        beside[kind][round] =
+            slower(slower(ms[UPLOAD_BESIDE], ms[COMPUTE]), ms[DOWNLOAD_BESIDE]) / ms[kind];
+    }
+}
+
+static void print_row(int kind) {
+    const int count = (int)rounds;
+    const double gigabytes = (double)batches * (double)bytes / 1e9;
+    const double ms = median_of(times[kind], count), part = median_of(alone[kind], count);
+    printf("| %s | %.2f | %.2f | %.3f / %.3f / %.3f |", names[kind], ms, gigabytes / ms * 1e3,
+           alone[kind][0], part, alone[kind][count - 1]);
+    if (kind < AFTER)
+        printf(" | |\n");
+    else
+        printf(" %.3f | %.1f, %.1f, %.1f |\n", median_of(beside[kind], count),
+               median_of(waits[kind][UPLOADER], count), median_of(waits[kind][PROGRAMMER], count),
+               median_of(waits[kind][DOWNLOADER], count));
 }
 
 /* Prints the rows; returns how many pipelines are below the bar. */
 static int print_rows(void) {
-    const int count = (int)rounds;
-    const double gigabytes = (double)batches * (double)bytes / 1e9;
     int below = 0;
-    printf("| what | ms | GB/s | throughput, of the slowest part: min / median / max |\n"
-           "|---|---|---|---|\n");
+    printf(
+        "| what | ms | GB/s | throughput, of the slowest part alone: min / median / max | of the "
+        "slowest part with transfers beside each other | ms that uploads, programs and "
+        "downloads waited for other threads |\n"
+        "|---|---|---|---|---|---|\n");
     for (int kind = 0; kind < KINDS; kind++) {
-        const double ms = median_of(times[kind], count), part = median_of(parts[kind], count);
-        printf("| %s | %.2f | %.2f | %.3f / %.3f / %.3f |\n", names[kind], ms, gigabytes / ms * 1e3,
-               parts[kind][0], part, parts[kind][count - 1]);
-        below += kind >= AFTER && part < bar;
+        print_row(kind);
+        below += kind >= AFTER && median_of(alone[kind], (int)rounds) < bar;
     }
     return below;
 }
@@ -367,7 +440,8 @@ static void *host_memory(void) {
         fprintf(stderr, "there is no memory for %ld batches\n", batches);
         exit(1);
     }
-    memset(memory, 0, (size_t)batches * bytes); /* its pages are there before anything is timed */
+    /* Its pages are there before anything is timed; zeros would be left to calloc(). */
+    memset(memory, 1, (size_t)batches * bytes);
     return memory;
 }
 
@@ -449,6 +523,7 @@ int main(int argc, char **argv) {
     printf("on %s (%s): %ld batches of %ld KiB, %ld blocks each for input and output, %ld rounds\n",
            argv[1], info.name, batches, kib, block_count, rounds);
     calibrate();
+    time_round(0); /* not counted: a device's first transfers take longer */
     for (int i = 0; i < (int)rounds; i++)
         time_round(i);
     const int below = print_rows();
