@@ -299,7 +299,32 @@ TEST(a_vote_of_lanes_that_are_apart) {
         assert_int_equal(words[n], 16 * 12);
 }
 
+/* A loop that others may end gives them a turn after some rounds, which takes lanes apart; a
+ * barrier brings them together again. */
+TEST(a_barrier_after_lanes_went_apart) {
+    uint32_t words[64];
+    count_up(words, 64);
+    run(WORD("", "mul.lo.u32 %r3, %r1, 37;\nL1:\natom.global.add.u32 %r4, [%d3], 0;\n"
+                 "setp.eq.u32 %p1, %r3, 0;\n@%p1 bra L2;\nsub.u32 %r3, %r3, 1;\nbra L1;\nL2:\n"
+                 "bar.sync 0;\nactivemask.b32 %r2;\n"),
+        1, 64, words, 64);
+    for (int n = 0; n < 64; n++)
+        assert_int_equal(words[n], UINT32_MAX);
+}
+
 /* ---- memory ---- */
+
+TEST(addresses_of_32_bits_wrap_around) {
+    uint32_t words[32];
+    count_up(words, 32);
+    run(WORD("{.reg.b32 q;}\n.shared .align 4 .b8 s[128];\n",
+             "mov.u32 %r5, s;\nmad.lo.u32 %r3, %r9, 4, %r5;\nsub.u32 %r4, %r3, 256;\nst.shared.u32 "
+             "[%r3], %r1;\n"
+             "ld.shared.u32 %r2, [%r4+256];\n"),
+        1, 32, words, 32);
+    for (uint32_t n = 0; n < 32; n++)
+        assert_int_equal(words[n], n);
+}
 
 TEST(vectors_and_small_elements) {
     uint32_t words[4] = {0x04030201, 0xf8f7f6f5, 0, 0};
@@ -351,7 +376,8 @@ TEST(faults) {
     fault(WORD("", "ld.global.u32 %r2, [%d1+64];\n"), CUDA_ERROR_ILLEGAL_ADDRESS);
     fault(WORD("", "ld.global.u32 %r2, [16];\n"), CUDA_ERROR_ILLEGAL_ADDRESS);
     fault(WORD("", "ld.global.u32 %r2, [%d1+2];\n"), CUDA_ERROR_MISALIGNED_ADDRESS);
-    fault(WORD(".shared .b32 s;\n", "ld.shared.u32 %r2, [s+100000];\n"), CUDA_ERROR_ILLEGAL_ADDRESS);
+    fault(WORD(".shared .b32 s;\n", "ld.shared.u32 %r2, [s+100000];\n"),
+          CUDA_ERROR_ILLEGAL_ADDRESS);
     fault(WORD("", "trap;\nmov.u32 %r2, 0;\n"), CUDA_ERROR_LAUNCH_FAILED);
 }
 
@@ -378,6 +404,8 @@ int main(void) {
         C(a_barrier_that_counts),
         C(shuffles_votes_and_matches),
         C(a_vote_of_lanes_that_are_apart),
+        C(a_barrier_after_lanes_went_apart),
+        C(addresses_of_32_bits_wrap_around),
         C(vectors_and_small_elements),
         C(generic_addresses),
         C(faults),

@@ -111,8 +111,9 @@ static void do_atomic(ptx_warp *w, const ptx_op *op) {
         unsigned lane = (unsigned)__builtin_ctz(left), bytes = a->size * a->count;
         uint64_t where =
             op->flags ? ((const uint32_t *)address)[lane] : ((const uint64_t *)address)[lane];
-        char *at = acu_ptx_memory_at(w, op, lane, a->space, where + (uint64_t)op->value, bytes,
-                                     bytes, true);
+        where += (uint64_t)op->value;
+        where = op->flags ? (uint32_t)where : where; /* 32 bits wrap around */
+        char *at = acu_ptx_memory_at(w, op, lane, a->space, where, bytes, bytes, true);
         for (unsigned n = 0; n < a->count; n++) {
             uint64_t b = get(w, a->b[n], lane, a->size),
                      c = a->change == CAS ? get(w, a->c, lane, a->size) : 0;

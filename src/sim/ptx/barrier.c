@@ -85,9 +85,8 @@ static ptx_step arrive(ptx_warp *w, const ptx_op *op) {
     s->wait = PTX_AT_BARRIER;
     s->barrier = number;
     try_barrier(block, number);
-    if (s->wait == PTX_READY)
-        return PTX_GO;
-    return PTX_STOP;
+    /* Other lanes of the warp may have come here apart from these; they go on together. */
+    return s->wait == PTX_READY && w->split_count == 1 ? PTX_GO : PTX_STOP;
 }
 
 /* Where the barrier was opened, the lanes get what it computed. */

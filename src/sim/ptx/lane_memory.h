@@ -14,7 +14,7 @@ static inline void find_addresses(const ptx_warp *w, const ptx_op *op, const ptx
     const uint64_t *wide = at;
     uint64_t offset = (uint64_t)op->value;
     if (access->narrow)
-        EACH_LANE address[i] = narrow[i] + offset;
+        EACH_LANE address[i] = (uint32_t)(narrow[i] + offset); /* it wraps around */
     else
         EACH_LANE address[i] = wide[i] + offset;
     if (w->mask == ~UINT32_C(0))
@@ -106,9 +106,9 @@ static inline void find_places(ptx_warp *w, const ptx_op *op, const ptx_access *
             for (unsigned i = 0; i < PTX_LANES; i++)                                               \
                 memcpy(&loaded[i], places.at[i] + n * sizeof *loaded, sizeof *loaded);             \
         } else {                                                                                   \
-            const char *base = places.base - places.low + n * sizeof *loaded;                      \
+            const char *base = places.base + n * sizeof *loaded;                                   \
             for (unsigned i = 0; i < PTX_LANES; i++)                                               \
-                memcpy(&loaded[i], base + address[i], sizeof *loaded);                             \
+                memcpy(&loaded[i], base + (address[i] - places.low), sizeof *loaded);              \
         }                                                                                          \
         lane *d = ptx_at(w, access->slots[n]);                                                     \
         if (w->mask == ptx_alive(w))                                                               \
@@ -191,10 +191,10 @@ static void load_8(ptx_warp *w, const ptx_op *op) {
                 memcpy(places.at[__builtin_ctz(left)] + n * sizeof one, &one, sizeof one);         \
             }                                                                                      \
         } else {                                                                                   \
-            char *base = places.base - places.low + n * sizeof(memory);                            \
+            char *base = places.base + n * sizeof(memory);                                         \
             for (uint32_t left = w->mask; left; left &= left - 1) {                                \
                 memory one = (memory)s[__builtin_ctz(left)];                                       \
-                memcpy(base + address[__builtin_ctz(left)], &one, sizeof one);                     \
+                memcpy(base + (address[__builtin_ctz(left)] - places.low), &one, sizeof one);      \
             }                                                                                      \
         }                                                                                          \
     } while (0)

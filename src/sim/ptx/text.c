@@ -50,13 +50,14 @@ static void skip_blank(ptx_text *t) {
     }
 }
 
-/* Whether the name goes on with the next character. Two colons belong to it, one ends a label. */
+/* Whether the name goes on with the next character. Two colons belong to it, one ends a label. A
+ * dot ends a directive: .reg.b16 is two words. */
 static bool goes_on(const ptx_text *t) {
     char c = *t->at;
     if (is_letter(c) || is_digit(c))
         return true;
     if (c == '.')
-        return t->at + 1 < t->end && (is_letter(t->at[1]) || is_digit(t->at[1]));
+        return *t->word != '.' && t->at + 1 < t->end && (is_letter(t->at[1]) || is_digit(t->at[1]));
     return c == ':' && t->at + 2 < t->end && t->at[1] == ':' &&
            (is_letter(t->at[2]) || is_digit(t->at[2]));
 }

@@ -137,6 +137,48 @@ void acu_ptx_warp_clear(ptx_warp *w) {
     w->free_frames = NULL;
 }
 
+/* ---- splits that are at the same place ---- */
+
+static bool is_within(const ptx_join *join, const ptx_join *outer) {
+    while (join && join != outer)
+        join = join->parent;
+    return join == outer;
+}
+
+/* Lanes will come to none of the joins up to the outer one. */
+static void give_up_joins(ptx_warp *w, uint32_t lanes, ptx_join *join, const ptx_join *outer) {
+    for (ptx_join *parent; join != outer; join = parent) {
+        parent = join->parent;
+        join->expected &= ~lanes;
+        if (!join->expected)
+            drop_join(w, join);
+        else if (join->arrived == join->expected)
+            leave_join(w, join);
+    }
+}
+
+/* Makes one split of two that are at the same operation. They meet where both would. */
+static void merge(ptx_warp *w, unsigned kept, unsigned other) {
+    ptx_join *outer = w->splits[kept].join;
+    while (!is_within(w->splits[other].join, outer))
+        outer = outer->parent;
+    give_up_joins(w, w->splits[kept].mask, w->splits[kept].join, outer);
+    give_up_joins(w, w->splits[other].mask, w->splits[other].join, outer);
+    w->splits[kept].join = outer;
+    w->splits[kept].mask |= w->splits[other].mask;
+    drop_split(w, &w->splits[other]);
+}
+
+/* Makes one split of those that are ready at the same operation. */
+static void merge_splits(ptx_warp *w) {
+    for (unsigned i = 0; i < w->split_count; i++)
+        for (unsigned n = i + 1; n < w->split_count; n++) {
+            const ptx_split *a = &w->splits[i], *b = &w->splits[n];
+            if (a->pc == b->pc && a->frame == b->frame && !a->wait && !b->wait)
+                merge(w, i, n--);
+        }
+}
+
 /* ---- running ---- */
 
 /* Runs the current split until it stops. */
@@ -190,6 +232,7 @@ ptx_state acu_ptx_warp_run(ptx_warp *w) {
     for (;;) {
         if (!w->split_count)
             return PTX_ENDED;
+        merge_splits(w);
         if (!choose(w)) {
             if (leave_joins(w) || acu_ptx_warp_finish_sync(w, true))
                 continue;
