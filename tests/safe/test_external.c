@@ -553,6 +553,7 @@ static void several_at_once(void **state) {
         waits[i] = (acu_semaphore_wait){.semaphore = signals[i].semaphore, .value = 20 + i};
     }
     OK(acu_external_signal(signals, MANY, stream));
+    OK(acu_stream_synchronize(stream)); /* else a slow stream may not have signaled yet */
     OK(acu_external_wait(waits, MANY, stream));
     for (unsigned i = 0; i < MANY; i++) {
         still_waits(stream);
