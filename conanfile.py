@@ -57,6 +57,7 @@ class Anycuda(ConanFile):  # type: ignore[misc]
         simulator = self.cpp_info.components["sim"]
         simulator.libs = ["anycuda_sim"]
         simulator.requires = ["anycuda"]
+        simulator.system_libs = ["m"]
         # Nothing names the simulator, so the linker is told to take it.
         simulator.exelinkflags = simulator.sharedlinkflags = ["-Wl,-u,acu_sim_abi"]
         simulator.set_property("cmake_target_name", "anycuda::sim")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from . import yamlfile
 from .errors import GeneratorError
+from .spec import SCHEMA
 from .yamlfile import Mapping, where
 
 # The C type of a lane, by the PTX type. Floats of 16 bits are kept as their bits.
@@ -140,7 +141,7 @@ def load(folder: Path) -> Forms:
     """Every variant of the folder's files, in the order of their spelling."""
     variants: dict[str, Variant] = {}
     for file in sorted(folder.glob("*.yaml")):
-        document = yamlfile.load(file, folder.parent / "schema" / "ptx.json")["instructions"]
+        document = yamlfile.load(file, SCHEMA / "ptx.json")["instructions"]
         for index, entry in enumerate(document):
             for variant in _expand(entry):
                 if variant.opcode in variants:
@@ -186,8 +187,8 @@ def _variant(entry: Mapping, opcode: str, names: dict[str, str], texts: dict[str
         lanes = {result: re.sub(rf"\b{name}\b", substitute(text), one) for result, one in lanes.items()}
     return Variant(
         opcode=opcode,
-        results=tuple(_type(word, names) for word in results.split()),
-        sources=tuple(_type(word, names) for word in sources.split()),
+        results=tuple(_type(entry, word, names) for word in results.split()),
+        sources=tuple(_type(entry, word, names) for word in sources.split()),
         does=tuple(lanes.items()),
         flushes=names.get("ftz", "") == "ftz" or ".ftz" in opcode,
         saturates="sat" in opcode.split(".") and "f32" in opcode.split("."),
@@ -196,7 +197,10 @@ def _variant(entry: Mapping, opcode: str, names: dict[str, str], texts: dict[str
     )
 
 
-def _type(word: str, names: dict[str, str]) -> str:
+def _type(entry: Mapping, word: str, names: dict[str, str]) -> str:
     """A type: its name, the name of a group, or wide(group)."""
     inner = re.fullmatch(r"wide\((\w+)\)", word)
-    return WIDE[names.get(inner[1], inner[1])] if inner else names.get(word, word)
+    found = WIDE.get(names.get(inner[1], inner[1]), "") if inner else names.get(word, word)
+    if found not in LANES:
+        raise GeneratorError(f"`{word}` is neither a type of PTX nor a group of the form", where(entry, "operands"))
+    return found

@@ -75,6 +75,7 @@ def test_block(prefix: Path, tmp_path: Path, shown: Program) -> None:
         "-lanycuda",
         "-ldl",
         "-lpthread",
+        "-lm",
     ]
     program = compiler(shown.language)
     command = [

@@ -122,8 +122,11 @@ static int compare(const form_case *cases, size_t count, memory *m, const char *
     unsigned long long number;
     int wrong = 0, compared = 0;
     while (file && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "%llx %255[^\n]", &number, name) != 2)
+        char *end;
+        number = strtoull(line, &end, 16);
+        if (end == line || *end != ' ')
             continue;
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(end + 1, "\n"), end + 1);
         const form_case *one = NULL;
         for (size_t n = 0; n < count && !one; n++)
             one = strcmp(cases[n].name, name) == 0 ? &cases[n] : NULL;

@@ -183,9 +183,9 @@ static uint64_t value_of(int kind, unsigned source, unsigned thread) {
 
 static size_t input_at(int kind, unsigned source) {
     size_t at = 0;
-    for (int k = 0; k < kind; k++)
+    for (int k = 0; k < kind && k < KINDS; k++)
         at += (size_t)kind_bytes[k] * CASE_THREADS * CASE_SOURCES;
-    return at + (size_t)kind_bytes[kind] * CASE_THREADS * source;
+    return at + (kind < KINDS ? (size_t)kind_bytes[kind] * CASE_THREADS * source : 0);
 }
 
 unsigned char *form_cases_input(size_t *bytes) {
@@ -210,9 +210,10 @@ static unsigned result_bytes(ptx_type type) {
 
 static form_case *add(form_case *cases, size_t *count, size_t *bytes, const form_case *one,
                       const char *suffix) {
-    cases = realloc(cases, (*count + 1) * sizeof *cases);
-    if (!cases)
+    form_case *more = realloc(cases, (*count + 1) * sizeof *cases);
+    if (!more)
         abort();
+    cases = more;
     form_case *c = &cases[*count];
     *c = *one;
     snprintf(c->name, sizeof c->name, "%.79s%s", one->opcode, suffix);

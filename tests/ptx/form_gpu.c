@@ -36,9 +36,11 @@ static char *read_all(const char *path, size_t *size) {
         perror(path);
         exit(1);
     }
-    fseek(file, 0, SEEK_END);
+    if (fseek(file, 0, SEEK_END))
+        exit(1);
     *size = (size_t)ftell(file);
-    rewind(file);
+    if (fseek(file, 0, SEEK_SET))
+        exit(1);
     char *bytes = malloc(*size + 1);
     if (!bytes || fread(bytes, 1, *size, file) != *size)
         exit(1);
@@ -80,8 +82,11 @@ int main(int argc, char **argv) {
     snprintf(path, sizeof path, "%s/list.txt", argv[1]);
     char *list = read_all(path, &size);
     for (char *line = list; *line; line = strchr(line, '\n') + 1) {
-        if (sscanf(line, "%63s %63s %zu %zu", name, entry, &at, &bytes) != 4)
+        char *rest;
+        if (sscanf(line, "%63s %63s", name, entry) != 2)
             return 1;
+        at = strtoull(line + strlen(name) + 1 + strlen(entry), &rest, 10);
+        bytes = strtoull(rest, NULL, 10);
         if (strcmp(name, loaded) != 0) {
             snprintf(path, sizeof path, "%s/%s.cubin", argv[1], name);
             CHECK(load(&module, read_all(path, &size)));

@@ -22,6 +22,12 @@
 #include <immintrin.h>
 #endif
 
+/* The names of the loops' tables; lanes_v3.c and lanes_v4.c have others. */
+#if !defined(LANE_HANDLERS)
+#define LANE_HANDLERS   acu_ptx_lane_handlers_v1
+#define MEMORY_HANDLERS acu_ptx_memory_handlers_v1
+#endif
+
 typedef uint16_t lane_u16 __attribute__((may_alias));
 typedef int16_t lane_s16 __attribute__((may_alias));
 typedef uint32_t lane_u32 __attribute__((may_alias));

@@ -199,10 +199,10 @@ static inline double fma_odd(double a, double b, double c) {
         return with_sign_##type(max_nan_##type(a & 0x7fff, b & 0x7fff), a, b);                     \
     }                                                                                              \
     static inline uint16_t ex2_##type(uint16_t a) {                                                \
-        return type##_rn(exp2(f32_of_##type(a)));                                                  \
+        return type##_rn(exp2((double)f32_of_##type(a)));                                          \
     }                                                                                              \
     static inline uint16_t tanh_##type(uint16_t a) {                                               \
-        return type##_rn(tanh(f32_of_##type(a)));                                                  \
+        return type##_rn(tanh((double)f32_of_##type(a)));                                          \
     }
 HALF(f16)
 HALF(bf16)

@@ -11,12 +11,10 @@
 #else
 #pragma GCC target("arch=x86-64-v3")
 #endif
-#include "sim/ptx/lane.h"
-
-#define LANE_HANDLERS acu_ptx_lane_handlers_v3
-#include "sim/ptx_lanes.inc"
-
+#define LANE_HANDLERS   acu_ptx_lane_handlers_v3
 #define MEMORY_HANDLERS acu_ptx_memory_handlers_v3
+#include "sim/ptx/lane.h"
+#include "sim/ptx_lanes.inc"
 #include "sim/ptx/lane_memory.h"
 #if defined(__clang__)
 #pragma clang attribute pop
