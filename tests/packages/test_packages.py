@@ -119,7 +119,8 @@ def test_conan(tmp_path: Path) -> None:
     run(conan, "create", ROOT, *settings, *options, env=env)
     generators = ("-g", "CMakeDeps", "-g", "CMakeToolchain")
     requires = f"--requires=anycuda/{VERSION}"
-    run(conan, "install", requires, *settings, *generators, "-of", tmp_path / "deps", env=env)
+    install = (conan, "install", requires, *settings, *generators, "-of", tmp_path / "deps")
+    run(*install, cwd=tmp_path, env=env)  # Conan leaves CMakeUserPresets.json in the folder where it is run.
     toolchain = f"-DCMAKE_TOOLCHAIN_FILE={tmp_path / 'deps' / 'conan_toolchain.cmake'}"
     run("cmake", "-S", PROJECT, "-B", tmp_path / "found", toolchain, "-DCMAKE_BUILD_TYPE=Debug")
     run("cmake", "--build", tmp_path / "found")

@@ -152,8 +152,11 @@ static uint64_t random_value(int kind) {
         memcpy(&bits, &value, 4);
         return bits;
     }
-    if ((kind == KIND_32 || kind == KIND_64) && random_bits() % 2) /* of any number of bits */
-        return random_bits() >> (kind == KIND_32 ? 32 + random_bits() % 32 : random_bits() % 64);
+    if ((kind == KIND_32 || kind == KIND_64) && random_bits() % 2) { /* of any number of bits */
+        bits = random_bits();
+        uint64_t by = random_bits();
+        return bits >> (kind == KIND_32 ? 32 + by % 32 : by % 64);
+    }
     return random_bits();
 }
 
@@ -164,9 +167,11 @@ static uint64_t value_of(int kind, unsigned source, unsigned thread) {
     uint64_t random = random_value(kind);
     if (kind == KIND_PRED)
         return random >> 40 & 1;
-    if (halves[kind])
-        return (value_of(halves[kind], source, thread) & 0xffff) |
-               (value_of(halves[kind], source, (thread * 25 + 7) % CASE_THREADS) & 0xffff) << 16;
+    if (halves[kind]) {
+        uint64_t low = value_of(halves[kind], source, thread);
+        uint64_t high = value_of(halves[kind], source, (thread * 25 + 7) % CASE_THREADS);
+        return (low & 0xffff) | (high & 0xffff) << 16;
+    }
     if (source == 4)
         return thread < EDGES ? edges[kind][thread] : random;
     if (thread >= EDGES * EDGES)

@@ -77,8 +77,9 @@ static int64_t first(const video *v, int64_t a, int64_t b) {
 /* The third operand is signed; the result is if one of the factors is. */
 static uint32_t multiply_add(const video *v, int64_t a, int64_t b, uint32_t c) {
     bool result_signed = v->a_signed || v->b_signed;
-    int64_t product = v->negates_product ? -(a * b) : a * b, other = (int32_t)c;
-    int64_t value = product + (v->negates_c ? -other : other) + v->plus_one;
+    uint64_t product = (uint64_t)a * (uint64_t)b, other = (uint64_t)(int64_t)(int32_t)c;
+    int64_t value = (int64_t)((v->negates_product ? -product : product) +
+                              (v->negates_c ? -other : other) + v->plus_one);
     if (result_signed)
         value >>= v->scale;
     else if (v->scale)
