@@ -153,6 +153,21 @@ TEST(carries_go_from_word_to_word) {
 /* ---- control flow ---- */
 
 /* Each lane leaves the loop after another number of rounds; within it there is a branch, too. */
+/* A subtraction carries where it does not borrow; nvcc's divisions of 128 bits count on that. */
+TEST(a_subtraction_carries_where_it_does_not_borrow) {
+    uint32_t words[4] = {0};
+    run(HEAD ".entry k(.param .u64 p) {\n.reg .b32 %r<9>; .reg .b64 %d<9>;\n"
+             "ld.param.u64 %d1, [p];\nmov.u32 %r1, 5;\nmov.u32 %r2, 7;\n"
+             "sub.cc.u32 %r3, %r2, %r1;\naddc.u32 %r4, 0, 0;\nst.global.u32 [%d1], %r4;\n"
+             "sub.cc.u32 %r3, %r1, %r2;\naddc.u32 %r4, 0, 0;\nst.global.u32 [%d1+4], %r4;\n"
+             "add.cc.u32 %r3, %r1, -1;\nsubc.u32 %r4, 10, 0;\nst.global.u32 [%d1+8], %r4;\n"
+             "add.cc.u32 %r3, %r1, 1;\nsubc.u32 %r4, 10, 0;\nst.global.u32 [%d1+12], %r4;\n"
+             "ret;\n}\n",
+        1, 1, words, 4);
+    static const uint32_t results[] = {1, 0, 10, 9};
+    assert_memory_equal(words, results, sizeof results);
+}
+
 TEST(lanes_that_go_apart) {
     uint32_t words[200];
     count_up(words, 200);
@@ -395,6 +410,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         C(instructions),
         C(carries_go_from_word_to_word),
+        C(a_subtraction_carries_where_it_does_not_borrow),
         C(lanes_that_go_apart),
         C(a_branch_by_an_index),
         C(a_lock_between_lanes_and_blocks),

@@ -31,7 +31,7 @@ const ptx_range *acu_ptx_memory_range(ptx_warp *w, const ptx_op *op, unsigned la
                                       uint64_t address, size_t bytes, bool writes) {
     ptx_worker *worker = w->worker;
     const ptx_machine *machine = worker->launch->machine;
-    ptx_range *site = &worker->site[op->site];
+    ptx_range *site = &worker->site[op->site].range;
     for (unsigned n = 0; n < PTX_CACHED; n++) {
         const ptx_range *range = &worker->cached[n];
         if (address < range->base || address > range->last || range->last - address < bytes - 1)
@@ -108,7 +108,7 @@ char *acu_ptx_memory_at(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_space 
     case PTX_PARAM:
         return param_at(w, op, lane, address, bytes, writes);
     default: {
-        const ptx_range *range = &w->worker->site[op->site];
+        const ptx_range *range = &w->worker->site[op->site].range;
         if (address < range->base || address > range->last || range->last - address < bytes - 1)
             range = acu_ptx_memory_range(w, op, lane, address, bytes, writes);
         return range->bytes + (address - range->base);
@@ -183,13 +183,21 @@ static unsigned log2_of(unsigned size) {
     return (unsigned)__builtin_ctz(size);
 }
 
-/* Loads a constant of the launch into a register: a parameter of the kernel. */
-static void load_param(ptx_lowering *l, const ptx_operand *o, uint64_t offset,
-                       const ptx_access *access) {
-    unsigned size = acu_ptx_register_size(l, o);
-    ptx_slot d = acu_ptx_register_slot(l, o->number);
-    ptx_slot from = acu_ptx_param_as(l, offset, access->size, size, access->is_signed);
-    acu_ptx_emit_pure(l, acu_ptx_copy_all, d, size)->a = from;
+/* Loads constants of the launch into registers: parameters of the kernel. */
+static void load_params(ptx_lowering *l, const ptx_operand *list, uint64_t offset,
+                        const ptx_access *access) {
+    if (list->kind == PTX_LIST ? list->element_count != access->count : access->count != 1)
+        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+    for (unsigned n = 0; n < access->count; n++, offset += access->size) {
+        const ptx_operand *o = element(list, n);
+        if (o->kind == PTX_SINK)
+            continue;
+        unsigned size = o->kind == PTX_REGISTER ? acu_ptx_register_size(l, o) : 0;
+        if (size < access->size || !size)
+            acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+        acu_ptx_emit_copy(l, o->number, size,
+                          acu_ptx_param_as(l, offset, access->size, size, access->is_signed));
+    }
 }
 
 static void add_fence(ptx_lowering *l, bool ordered) {
@@ -243,16 +251,12 @@ void acu_ptx_lower_load(ptx_lowering *l, const ptx_instruction *i) {
     if (i->operand_count < 2 || i->operands[1].kind != PTX_ADDRESS)
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
     const ptx_operand *at = &i->operands[1];
-    read_elements(l, &i->operands[0], access, type, true);
     if (access->space == PTX_PARAM && at->variable && acu_ptx_is_kernel_param(l, at->variable) &&
         access->size <= 8) {
-        for (unsigned n = 0; n < access->count; n++)
-            if (access->slots[n] != UINT32_MAX)
-                load_param(l, element(&i->operands[0], n),
-                           at->variable->at + (uint64_t)at->offset + (uint64_t)n * access->size,
-                           access);
+        load_params(l, &i->operands[0], at->variable->at + (uint64_t)at->offset, access);
         return;
     }
+    read_elements(l, &i->operands[0], access, type, true);
     emit_access(l, at, access, true);
     add_fence(l, ordered);
 }

@@ -134,7 +134,7 @@ static void work(void *data) {
         return;
     }
     for (uint32_t n = 0; n < grid->launch->code->sites; n++)
-        worker->site[n].base = UINT64_MAX;
+        worker->site[n].range.base = UINT64_MAX;
     for (unsigned n = 0; n < PTX_CACHED; n++)
         worker->cached[n].base = UINT64_MAX;
     worker->grid = grid;

@@ -102,11 +102,25 @@ struct ptx_block {
     void *memory; /* all of the block's memory */
 };
 
+/* How the lanes' elements lie, from that of the first active lane on. */
+typedef struct ptx_pattern {
+    int32_t offset[PTX_LANES];
+    int32_t low, high;
+    int32_t odd;      /* bits of all offsets */
+    bool consecutive; /* element i is i elements behind the first */
+} ptx_pattern;
+
+/* What an operation that accesses memory remembers of the last time. */
+typedef struct ptx_site {
+    ptx_range range;
+    ptx_pattern pattern;
+} ptx_site;
+
 /* A thread that runs blocks, one after the other, or in turns where they wait for each other. */
 struct ptx_worker {
     ptx_range cached[PTX_CACHED];
     unsigned next_cached;
-    ptx_range *site; /* for each operation that accesses memory, the range that it accessed last */
+    ptx_site *site; /* for each operation that accesses memory */
     const ptx_launch *launch;
     ptx_grid *grid;
     char *bank;        /* of the launch */

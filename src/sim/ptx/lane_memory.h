@@ -5,41 +5,66 @@
  */
 #include "sim/ptx/access.h"
 
-/* Computes the addresses. A lane that is not active gets the address of the first active one, which
- * is checked anyway. */
-static inline void find_addresses(const ptx_warp *w, const ptx_op *op, const ptx_access *access,
-                                  uint64_t *address) {
-    const void *at = ptx_at(w, op->a);
-    const uint32_t *narrow = at;
-    const uint64_t *wide = at;
-    uint64_t offset = (uint64_t)op->value;
-    if (access->narrow)
-        EACH_LANE address[i] = (uint32_t)(narrow[i] + offset); /* it wraps around */
-    else
-        EACH_LANE address[i] = wide[i] + offset;
-    if (w->mask == ~UINT32_C(0))
-        return;
-    uint64_t first = address[__builtin_ctz(w->mask)];
-    EACH_LANE address[i] = w->lanes[i] ? address[i] : first;
-}
-
-/* How the lanes' addresses lie. */
+/* Where the lanes' elements lie. A lane that is not active has the place of the first active one.
+ */
 typedef struct lane_places {
-    char *base;                        /* where the smallest address is */
-    uint64_t low;                      /* the smallest address */
+    char *base;                        /* where the first active lane's element is */
+    int32_t offset[PTX_LANES];         /* of each lane's element from there */
     bool consecutive, equal, separate; /* `separate`: each lane has a place of its own in `at` */
     char *at[PTX_LANES];
 } lane_places;
 
-static void place_each(ptx_warp *w, const ptx_op *op, const ptx_access *access,
-                       const uint64_t *address, lane_places *places, unsigned bytes, bool writes) {
+/* Returns the address of a lane. */
+static inline uint64_t address_of(const ptx_warp *w, const ptx_op *op, const ptx_access *access,
+                                  unsigned lane) {
+    const void *at = ptx_at(w, op->a);
+    if (access->narrow)
+        return (uint32_t)(((const lane_u32 *)at)[lane] + (uint64_t)op->value); /* wraps around */
+    return ((const lane_u64 *)at)[lane] + (uint64_t)op->value;
+}
+
+/* Finds how far the addresses are from that of the first active lane. False if one is too far. */
+static inline bool find_offsets(const ptx_warp *w, const ptx_op *op, const ptx_access *access,
+                                unsigned first, int32_t *offset) {
+    const void *at = ptx_at(w, op->a);
+    const lane_u64 *wide = at;
+    const lane_u32 *narrow = at;
+    const uint32_t *lanes = w->lanes;
+    uint64_t far = 0;
+    if (access->narrow) {
+        uint32_t origin = narrow[first] + (uint32_t)op->value;
+        EACH_LANE {
+            uint32_t address = (narrow[i] + (uint32_t)op->value) & lanes[i];
+            far |= address >> 31;
+            offset[i] = (int32_t)((address - origin) & lanes[i]);
+        }
+    } else if (w->mask == ~UINT32_C(0)) {
+        uint64_t origin = wide[first];
+        EACH_LANE {
+            uint64_t by = wide[i] - origin;
+            far |= (by + (UINT64_C(1) << 31)) >> 32;
+            offset[i] = (int32_t)by;
+        }
+    } else {
+        uint64_t origin = wide[first];
+        EACH_LANE {
+            uint64_t by = lanes[i] ? wide[i] - origin : 0;
+            far |= (by + (UINT64_C(1) << 31)) >> 32;
+            offset[i] = (int32_t)by;
+        }
+    }
+    return !far;
+}
+
+static void place_each(ptx_warp *w, const ptx_op *op, const ptx_access *access, lane_places *places,
+                       unsigned bytes, bool writes) {
     places->separate = true;
     places->consecutive = places->equal = false;
     char *first = NULL;
     for (unsigned i = 0; i < PTX_LANES; i++)
         if (w->mask >> i & 1) {
-            places->at[i] =
-                acu_ptx_memory_at(w, op, i, access->space, address[i], bytes, bytes, writes);
+            places->at[i] = acu_ptx_memory_at(w, op, i, access->space, address_of(w, op, access, i),
+                                              bytes, bytes, writes);
             first = first ? first : places->at[i];
         }
     for (unsigned i = 0; i < PTX_LANES; i++)
@@ -47,48 +72,185 @@ static void place_each(ptx_warp *w, const ptx_op *op, const ptx_access *access,
             places->at[i] = first;
 }
 
-static inline void find_places(ptx_warp *w, const ptx_op *op, const ptx_access *access,
-                               const uint64_t *address, lane_places *places, unsigned bytes,
-                               bool writes) {
-    uint64_t low = address[0], high = address[0], odd = 0, gap = 0, differs = 0;
+/* Addresses of all lanes: those from `low` to `high` are in use, and the first lane has `address`.
+ */
+typedef struct lane_span {
+    unsigned first;
+    uint64_t address, low, high;
+} lane_span;
+
+static inline bool place_in_shared(const ptx_warp *w, const lane_span *s, lane_places *places,
+                                   unsigned bytes, uint64_t window) {
+    uint64_t size = w->block->shared_bytes, low = s->low - window, high = s->high - window;
+    if (low > high || high > size || size - high < bytes)
+        return false;
+    places->base = w->block->shared + (s->address - window);
+    return true;
+}
+
+/* Each lane has local memory of its own, one behind the other. */
+static inline bool place_in_local(const ptx_warp *w, const lane_span *s, lane_places *places,
+                                  unsigned bytes, uint64_t window) {
+    uint64_t size = w->local_stride, low = s->low - window, high = s->high - window;
+    if (low > high || high > size || size - high < bytes || size > (1 << 25))
+        return false;
+    places->base = w->local + s->first * size + (s->address - window);
+    int32_t stride = (int32_t)size, first = (int32_t)s->first;
+    EACH_LANE places->offset[i] += ((int32_t)i - first) * stride;
+    places->equal = places->consecutive = false;
+    return true;
+}
+
+static inline bool place_in_global(ptx_warp *w, const ptx_op *op, const lane_span *s,
+                                   lane_places *places, unsigned bytes, bool writes) {
+    const ptx_range *range = &w->worker->site[op->site].range;
+    if (s->low < range->base || s->high > range->last || range->last - s->high < bytes - 1)
+        range = acu_ptx_memory_range(w, op, s->first, s->address, bytes, writes);
+    if (s->low < range->base || s->high > range->last || range->last - s->high < bytes - 1)
+        return false;
+    places->base = range->bytes + (s->address - range->base);
+    return true;
+}
+
+static inline bool place_together(ptx_warp *w, const ptx_op *op, ptx_space space,
+                                  const lane_span *s, lane_places *places, unsigned bytes,
+                                  bool writes) {
+    if (s->low > s->high)
+        return false;
+    if (space == PTX_SHARED)
+        return place_in_shared(w, s, places, bytes, 0);
+    if (space == PTX_LOCAL)
+        return place_in_local(w, s, places, bytes, 0);
+    if (space != PTX_GENERIC && space != PTX_GLOBAL)
+        return false;
+    if (s->high < PTX_SHARED_WINDOW)
+        return place_in_global(w, op, s, places, bytes, writes);
+    if (space == PTX_GLOBAL)
+        return false;
+    return s->low < PTX_LOCAL_WINDOW ? place_in_shared(w, s, places, bytes, PTX_SHARED_WINDOW)
+                                     : place_in_local(w, s, places, bytes, PTX_LOCAL_WINDOW);
+}
+
+static void keep_pattern(ptx_pattern *pattern, const int32_t *offset, unsigned bytes) {
+    int32_t low = 0, high = 0, odd = 0, gap = 0;
     EACH_LANE {
-        low = address[i] < low ? address[i] : low;
-        high = address[i] > high ? address[i] : high;
-        odd |= address[i];
-        differs |= address[i] ^ address[0];
-        gap |= address[i] ^ (address[0] + (uint64_t)i * bytes);
+        low = offset[i] < low ? offset[i] : low;
+        high = offset[i] > high ? offset[i] : high;
+        odd |= offset[i];
+        gap |= offset[i] ^ (int32_t)(i * bytes);
+        pattern->offset[i] = offset[i];
     }
-    places->low = low;
-    places->equal = !differs;
-    places->consecutive = !gap;
+    pattern->low = low;
+    pattern->high = high;
+    pattern->odd = odd;
+    pattern->consecutive = !gap;
+}
+
+/* Returns how the lanes' elements lie, which is most often as it was the last time. */
+static inline const ptx_pattern *pattern_of(const ptx_warp *w, const ptx_op *op,
+                                            const int32_t *offset, unsigned bytes) {
+    ptx_pattern *pattern = &w->worker->site[op->site].pattern;
+    int32_t differs = 0;
+    EACH_LANE differs |= offset[i] ^ pattern->offset[i];
+    if (differs)
+        keep_pattern(pattern, offset, bytes);
+    return pattern;
+}
+
+static inline void find_places(ptx_warp *w, const ptx_op *op, const ptx_access *access,
+                               lane_places *places, unsigned bytes, bool writes) {
+    lane_span s = {.first = (unsigned)__builtin_ctz(w->mask)};
+    bool near = find_offsets(w, op, access, s.first, places->offset);
+    const ptx_pattern *pattern = pattern_of(w, op, places->offset, bytes);
+    s.address = address_of(w, op, access, s.first);
+    s.low = s.address + (uint64_t)(int64_t)pattern->low;
+    s.high = s.address + (uint64_t)(int64_t)pattern->high;
+    places->equal = !pattern->odd;
+    places->consecutive = pattern->consecutive;
     places->separate = false;
-    if (odd & (bytes - 1)) {
-        place_each(w, op, access, address, places, bytes, writes);
-        return;
-    }
-    switch (access->space) {
-    case PTX_SHARED:
-        if (high > UINT32_MAX || high + bytes > w->block->shared_bytes)
-            break;
-        places->base = w->block->shared + low;
-        return;
-    case PTX_GENERIC:
-    case PTX_GLOBAL:
-        if (high < PTX_SHARED_WINDOW) {
-            const ptx_range *range = &w->worker->site[op->site];
-            if (low < range->base || high > range->last || range->last - high < bytes - 1)
-                range = acu_ptx_memory_range(w, op, (unsigned)__builtin_ctz(w->mask),
-                                             address[__builtin_ctz(w->mask)], bytes, writes);
-            if (low < range->base || high > range->last || range->last - high < bytes - 1)
-                break;
-            places->base = range->bytes + (low - range->base);
-            return;
-        }
+    bool aligned = !(((uint64_t)(uint32_t)pattern->odd | s.address) & (bytes - 1));
+    if (!near || !aligned || !place_together(w, op, access->space, &s, places, bytes, writes))
+        place_each(w, op, access, places, bytes, writes);
+}
+
+/* ---- vectors ---- */
+
+typedef uint64_t lane_pair __attribute__((vector_size(16), aligned(1), may_alias));
+
+/* Copies a vector at once: a thread that reads what another one writes never sees a part of it.
+ * CUB's scans count on that. */
+static inline void copy_vector(char *to, const char *from, unsigned bytes) {
+    switch (bytes) {
+    case 2:
+        *(lane_u16 *)(void *)to = *(const lane_u16 *)(const void *)from;
+        break;
+    case 4:
+        *(lane_u32 *)(void *)to = *(const lane_u32 *)(const void *)from;
+        break;
+    case 8:
+        *(lane_u64 *)(void *)to = *(const lane_u64 *)(const void *)from;
         break;
     default:
-        break;
+        for (unsigned at = 0; at < bytes; at += 16)
+            *(lane_pair *)(void *)(to + at) = *(const lane_pair *)(const void *)(from + at);
     }
-    place_each(w, op, access, address, places, bytes, writes);
+}
+
+/* The vectors of all lanes, one behind the other, and where they are in memory. */
+typedef struct lane_vectors {
+    lane_places in_memory;
+    char bytes[PTX_LANES * 64];
+} lane_vectors;
+
+static inline char *place_of(const lane_places *places, unsigned lane) {
+    return places->separate ? places->at[lane] : places->base + places->offset[lane];
+}
+
+/* Says that the lanes' elements are in the vectors from now on. */
+static inline void use_vectors(lane_vectors *v, lane_places *places, unsigned bytes) {
+    v->in_memory = *places;
+    places->base = v->bytes;
+    places->separate = places->equal = places->consecutive = false;
+    EACH_LANE places->offset[i] = (int32_t)(i * bytes);
+}
+
+static inline void load_vectors(lane_vectors *v, lane_places *places, unsigned bytes) {
+    use_vectors(v, places, bytes);
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        copy_vector(v->bytes + (size_t)i * bytes, place_of(&v->in_memory, i), bytes);
+}
+
+/* Lanes that write to one place do so in their order. */
+static inline void store_vectors(const ptx_warp *w, const lane_vectors *v, unsigned bytes) {
+    for (uint32_t left = w->mask; left; left &= left - 1) {
+        unsigned i = (unsigned)__builtin_ctz(left);
+        copy_vector(place_of(&v->in_memory, i), v->bytes + (size_t)i * bytes, bytes);
+    }
+}
+
+/* ---- elements ---- */
+
+/* Loads elements of so many bytes from where the lanes' offsets lead. */
+static inline void gather(void *to, const char *base, const int32_t *offset, unsigned size) {
+#if defined(__AVX512F__)
+    if (size == 4) {
+        for (unsigned i = 0; i < PTX_LANES; i += 16)
+            _mm512_storeu_si512((lane_u32 *)to + i,
+                                _mm512_i32gather_epi32(_mm512_loadu_si512(offset + i), base, 1));
+        return;
+    }
+#elif defined(__AVX2__)
+    if (size == 4) {
+        for (unsigned i = 0; i < PTX_LANES; i += 8) {
+            __m256i at = _mm256_loadu_si256((const void *)(offset + i));
+            _mm256_storeu_si256((void *)((lane_u32 *)to + i),
+                                _mm256_i32gather_epi32((const void *)base, at, 1));
+        }
+        return;
+    }
+#endif
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        memcpy((char *)to + (size_t)i * size, base + offset[i], size);
 }
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): the macros' arguments are types. */
@@ -100,15 +262,13 @@ static inline void find_places(ptx_warp *w, const ptx_op *op, const ptx_access *
             memory one;                                                                            \
             memcpy(&one, places.base + n * sizeof one, sizeof one);                                \
             EACH_LANE loaded[i] = one;                                                             \
-        } else if (places.consecutive && access->count == 1) {                                     \
+        } else if (places.consecutive) {                                                           \
             memcpy(loaded, places.base, sizeof loaded);                                            \
         } else if (places.separate) {                                                              \
             for (unsigned i = 0; i < PTX_LANES; i++)                                               \
                 memcpy(&loaded[i], places.at[i] + n * sizeof *loaded, sizeof *loaded);             \
         } else {                                                                                   \
-            const char *base = places.base + n * sizeof *loaded;                                   \
-            for (unsigned i = 0; i < PTX_LANES; i++)                                               \
-                memcpy(&loaded[i], base + (address[i] - places.low), sizeof *loaded);              \
+            gather(loaded, places.base + n * sizeof *loaded, places.offset, sizeof *loaded);       \
         }                                                                                          \
         lane *d = ptx_at(w, access->slots[n]);                                                     \
         if (w->mask == ptx_alive(w))                                                               \
@@ -137,10 +297,11 @@ static inline void find_places(ptx_warp *w, const ptx_op *op, const ptx_access *
 
 #define LOAD_BEGIN(size)                                                                           \
     const ptx_access *access = op->more;                                                           \
-    uint64_t address[PTX_LANES];                                                                   \
     lane_places places;                                                                            \
-    find_addresses(w, op, access, address);                                                        \
-    find_places(w, op, access, address, &places, (size) * access->count, false)
+    find_places(w, op, access, &places, (size) * access->count, false);                            \
+    lane_vectors vectors;                                                                          \
+    if (access->count > 1)                                                                         \
+    load_vectors(&vectors, &places, (size) * access->count)
 
 #define EACH_ELEMENT                                                                               \
     for (unsigned n = 0; n < access->count; n++)                                                   \
@@ -181,7 +342,7 @@ static void load_8(ptx_warp *w, const ptx_op *op) {
 #define STORE_LANES(memory, lane)                                                                  \
     do {                                                                                           \
         const lane *s = ptx_at(w, access->slots[n]);                                               \
-        if (places.consecutive && access->count == 1 && w->mask == ~UINT32_C(0)) {                 \
+        if (places.consecutive && w->mask == ~UINT32_C(0)) {                                       \
             memory stored[PTX_LANES];                                                              \
             EACH_LANE stored[i] = (memory)s[i];                                                    \
             memcpy(places.base, stored, sizeof stored);                                            \
@@ -194,7 +355,7 @@ static void load_8(ptx_warp *w, const ptx_op *op) {
             char *base = places.base + n * sizeof(memory);                                         \
             for (uint32_t left = w->mask; left; left &= left - 1) {                                \
                 memory one = (memory)s[__builtin_ctz(left)];                                       \
-                memcpy(base + (address[__builtin_ctz(left)] - places.low), &one, sizeof one);      \
+                memcpy(base + places.offset[__builtin_ctz(left)], &one, sizeof one);               \
             }                                                                                      \
         }                                                                                          \
     } while (0)
@@ -209,16 +370,22 @@ static void load_8(ptx_warp *w, const ptx_op *op) {
 
 #define STORE_BEGIN(size)                                                                          \
     const ptx_access *access = op->more;                                                           \
-    uint64_t address[PTX_LANES];                                                                   \
     lane_places places;                                                                            \
-    find_addresses(w, op, access, address);                                                        \
-    find_places(w, op, access, address, &places, (size) * access->count, true)
+    find_places(w, op, access, &places, (size) * access->count, true);                             \
+    lane_vectors vectors;                                                                          \
+    if (access->count > 1)                                                                         \
+    use_vectors(&vectors, &places, (size) * access->count)
+
+#define STORE_END(size)                                                                            \
+    if (access->count > 1)                                                                         \
+    store_vectors(w, &vectors, (size) * access->count)
 
 static void store_1(ptx_warp *w, const ptx_op *op) {
     STORE_BEGIN(1);
     EACH_ELEMENT {
         STORE_AS(uint8_t);
     }
+    STORE_END(1);
 }
 
 static void store_2(ptx_warp *w, const ptx_op *op) {
@@ -226,6 +393,7 @@ static void store_2(ptx_warp *w, const ptx_op *op) {
     EACH_ELEMENT {
         STORE_AS(uint16_t);
     }
+    STORE_END(2);
 }
 
 static void store_4(ptx_warp *w, const ptx_op *op) {
@@ -236,11 +404,13 @@ static void store_4(ptx_warp *w, const ptx_op *op) {
         else
             STORE_LANES(uint32_t, lane_u64);
     }
+    STORE_END(4);
 }
 
 static void store_8(ptx_warp *w, const ptx_op *op) {
     STORE_BEGIN(8);
     EACH_ELEMENT STORE_LANES(uint64_t, lane_u64);
+    STORE_END(8);
 }
 
 /* NOLINTEND(bugprone-macro-parentheses) */

@@ -1,6 +1,7 @@
 /* From functions to code: what all instructions have in common. */
 #include "sim/ptx/form.h"
 #include "sim/ptx/lower_inside.h"
+#include "sim/ptx/registers.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ void acu_ptx_not_simulated(ptx_lowering *l, const char *format, ...) {
     end_with(l, PTX_NOT_SIMULATED, format, list);
 }
 
-static _Noreturn void end_without_memory(ptx_lowering *l) {
+_Noreturn void acu_ptx_end_without_memory(ptx_lowering *l) {
     l->result = PTX_NO_MEMORY;
     longjmp(l->end, 1);
 }
@@ -40,7 +41,7 @@ static _Noreturn void end_without_memory(ptx_lowering *l) {
 void *acu_ptx_lower_alloc(ptx_lowering *l, size_t size) {
     void *at = acu_ptx_arena_alloc(l->arena, size);
     if (!at)
-        end_without_memory(l);
+        acu_ptx_end_without_memory(l);
     return at;
 }
 
@@ -51,7 +52,7 @@ static void *grow(ptx_lowering *l, void *array, uint32_t count, uint32_t *room, 
     uint32_t more = *room ? *room * 2 : 64;
     void *grown = more > UINT32_MAX / 2 ? NULL : realloc(array, more * size);
     if (!grown)
-        end_without_memory(l);
+        acu_ptx_end_without_memory(l);
     *room = more;
     return grown;
 }
@@ -83,15 +84,8 @@ ptx_slot acu_ptx_state(ptx_lowering *l, unsigned key, unsigned size) {
     return l->state[key];
 }
 
-static unsigned size_of_register(const ptx_register *r) {
-    return r->type == PTX_PRED ? 0
-           : r->type == PTX_B8 || r->type == PTX_U8 || r->type == PTX_S8
-               ? 2
-               : (unsigned)acu_ptx_type_size(r->type);
-}
-
 unsigned acu_ptx_register_size(const ptx_lowering *l, const ptx_operand *operand) {
-    return size_of_register(&l->functions[l->current].function->registers[operand->number]);
+    return acu_ptx_size_of_register(&l->functions[l->current].function->registers[operand->number]);
 }
 
 ptx_slot acu_ptx_register_slot(ptx_lowering *l, unsigned number) {
@@ -100,7 +94,9 @@ ptx_slot acu_ptx_register_slot(ptx_lowering *l, unsigned number) {
         const ptx_register *r = &f->function->registers[number];
         if (r->vector > 1)
             acu_ptx_not_simulated(l, "the register %s is a vector", r->name);
-        f->slots[number] = acu_ptx_add_slot(l, size_of_register(r));
+        if (l->trial)
+            return 0;
+        f->slots[number] = acu_ptx_add_slot(l, acu_ptx_size_of_register(r));
     }
     return f->slots[number];
 }
@@ -124,7 +120,7 @@ static void rehash(ptx_lowering *l) {
     uint32_t size = l->hash_size ? l->hash_size * 4 : 256;
     uint32_t *hash = calloc(size, sizeof *hash);
     if (!hash)
-        end_without_memory(l);
+        acu_ptx_end_without_memory(l);
     for (uint32_t n = 0; n < l->code->constant_count; n++) {
         uint32_t at = hash_of(&l->code->constants[n]) % size;
         while (hash[at])
@@ -351,6 +347,25 @@ ptx_op *acu_ptx_emit_pure(ptx_lowering *l, ptx_handler *handler, ptx_slot d, uns
     op->d = d;
     op->size = (uint8_t)size;
     return op;
+}
+
+/* Returns whether what is in the slot stays the same while the warp runs. */
+static bool is_constant(const ptx_lowering *l, ptx_slot slot) {
+    if (PTX_SLOT_BANK(slot) != PTX_BANK_WARP)
+        return true;
+    for (uint32_t n = 0; n < l->code->special_count; n++)
+        if (l->code->specials[n].slot == slot)
+            return true;
+    return false;
+}
+
+void acu_ptx_emit_copy(ptx_lowering *l, unsigned number, unsigned size, ptx_slot from) {
+    if (l->trial && is_constant(l, from)) {
+        l->functions[l->current].slots[number] = from;
+        return;
+    }
+    ptx_slot d = acu_ptx_register_slot(l, number);
+    acu_ptx_emit_pure(l, acu_ptx_copy_all, d, size)->a = from;
 }
 
 uint32_t acu_ptx_site(ptx_lowering *l) {

@@ -32,6 +32,15 @@ typedef void ptx_lower(ptx_lowering *lowering, const ptx_instruction *instructio
 /* Returns whether the instruction's function handles the guard itself. */
 bool acu_ptx_lower_guards(const ptx_instruction *instruction);
 
+/* Which operands an instruction writes. */
+typedef enum ptx_writes {
+    PTX_WRITES_ANY,     /* not known: all may be read and written */
+    PTX_WRITES_NOTHING, /* it reads all of them */
+    PTX_WRITES_FIRST,   /* the first one, or both of d|p */
+    PTX_WRITES_AS_FORM, /* the results of its form */
+} ptx_writes;
+ptx_writes acu_ptx_lower_writes(const char *opcode);
+
 /* Returns who lowers instructions that begin with the word; NULL: nobody does. */
 ptx_lower *acu_ptx_lower_of(const char *opcode);
 

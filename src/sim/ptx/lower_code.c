@@ -31,18 +31,8 @@ static void find_calls(const ptx_code *code, bool *calls) {
 static void list_slots(ptx_lowering *l, uint32_t number) {
     ptx_code_function *f = &l->code->functions[number];
     const ptx_lowered *lowered = &l->functions[number];
-    f->slots = acu_ptx_lower_alloc(l, (f->function->register_count + 1) * sizeof *f->slots);
-    for (uint32_t n = 0; n < f->function->register_count; n++) {
-        ptx_slot slot = lowered->slots[n];
-        if (slot == UINT32_MAX || PTX_SLOT_BANK(slot) != PTX_BANK_WARP)
-            continue;
-        const ptx_register *r = &f->function->registers[n];
-        size_t size = acu_ptx_type_size(r->type);
-        f->slots[f->slot_count++] =
-            (ptx_code_slot){PTX_SLOT_OFFSET(slot), r->type == PTX_PRED ? 0
-                                                   : size < 2          ? 2
-                                                                       : (uint32_t)size};
-    }
+    f->slots = lowered->places;
+    f->slot_count = lowered->place_count;
 }
 
 /* Finds which functions may be called while they run. The local memory has room for each of the

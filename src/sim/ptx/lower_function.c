@@ -2,6 +2,7 @@
  */
 #include "sim/ptx/form.h"
 #include "sim/ptx/lower_inside.h"
+#include "sim/ptx/registers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,9 +64,16 @@ static uint32_t *place_params(ptx_lowering *l, const ptx_variable *list) {
     for (const ptx_variable *v = list; v; v = v->next)
         count++;
     uint32_t *at = acu_ptx_lower_alloc(l, (count + 1) * sizeof *at);
-    for (const ptx_variable *v = list; v; v = v->next)
-        at[n++] = v->in_register ? acu_ptx_register_slot(l, v->number) : add_to_frame(l, v);
+    for (const ptx_variable *v = list; v; v = v->next, n++)
+        if (!v->in_register)
+            at[n] = add_to_frame(l, v);
     return at;
+}
+
+static void place_in_registers(ptx_lowering *l, const ptx_variable *list, uint32_t *at) {
+    for (const ptx_variable *v = list; v; v = v->next, at++)
+        if (v->in_register)
+            *at = acu_ptx_register_slot(l, v->number);
 }
 
 /* Where the frame has a variable that the function declares is looked up in the order of
@@ -245,6 +253,93 @@ static void resolve(ptx_lowering *l, uint32_t begin) {
     }
 }
 
+/* ---- registers ---- */
+
+static void count_written(void *data, unsigned number, unsigned how) {
+    uint8_t *written = data;
+    if (how & PTX_WRITES && written[number] < 2)
+        written[number]++;
+}
+
+/* What a trial of an instruction needs to know: whether each register that it reads has a slot, and
+ * each one that it writes is written by nothing else. */
+typedef struct trial {
+    const ptx_slot *slots;
+    const uint8_t *written;
+    bool ok;
+} trial;
+
+static void may_try(void *data, unsigned number, unsigned how) {
+    trial *t = data;
+    if (how & PTX_READS && t->slots[number] == UINT32_MAX)
+        t->ok = false;
+    if (how & PTX_WRITES && t->written[number] > 1)
+        t->ok = false;
+}
+
+/* Finds the instructions whose results are constants, such as parameters of the kernel. */
+static void find_constants(ptx_lowering *l, const ptx_function *f) {
+    ptx_lowered *lowered = &l->functions[l->current];
+    uint8_t *written = acu_ptx_lower_alloc(l, f->register_count + 1);
+    for (uint32_t n = 0; n < f->instruction_count; n++)
+        acu_ptx_touches(&f->instructions[n], count_written, written);
+    for (const ptx_variable *v = f->params; v; v = v->next)
+        if (v->in_register)
+            written[v->number] = 2;
+    l->trial = true;
+    for (uint32_t n = 0; n < f->instruction_count; n++) {
+        const ptx_instruction *i = &f->instructions[n];
+        if (i->guard >= 0 || !(acu_ptx_is(i, "mov") || acu_ptx_is(i, "cvta") ||
+                               strncmp(i->opcode, "ld.param", 8) == 0))
+            continue;
+        trial t = {lowered->slots, written, true};
+        acu_ptx_touches(i, may_try, &t);
+        uint32_t before = l->code->count;
+        if (t.ok)
+            lower_instruction(l, i);
+        lowered->done[n] = t.ok && l->code->count == before;
+        l->code->count = before;
+    }
+    l->trial = false;
+}
+
+/* Gives the registers of the function their slots. */
+static void place_registers(ptx_lowering *l, const ptx_function *f) {
+    find_constants(l, f);
+    ptx_lowered *lowered = &l->functions[l->current];
+    bool *apart = acu_ptx_lower_alloc(l, f->register_count + 1);
+    for (unsigned n = 0; n < f->register_count; n++)
+        apart[n] = lowered->slots[n] != UINT32_MAX || f->registers[n].vector > 1;
+    ptx_places places;
+    if (!acu_ptx_places_of(f, lowered->flow, apart, l->arena, &places))
+        acu_ptx_end_without_memory(l);
+    for (uint32_t n = 0; n < places.count; n++)
+        places.places[n].offset = PTX_SLOT_OFFSET(acu_ptx_add_slot(l, places.places[n].size));
+    for (unsigned n = 0; n < f->register_count; n++)
+        if (places.of[n] != UINT32_MAX)
+            lowered->slots[n] = PTX_SLOT(PTX_BANK_WARP, places.places[places.of[n]].offset);
+    lowered->places = places.places;
+    lowered->place_count = places.count;
+    ptx_code_function *made = &l->code->functions[l->current];
+    if (f->is_entry)
+        return;
+    place_in_registers(l, f->results, made->result_at);
+    place_in_registers(l, f->params, made->param_at);
+}
+
+static void lower_instructions(ptx_lowering *l, const ptx_function *f) {
+    const ptx_lowered lowered = l->functions[l->current]; /* calls may move the list of functions */
+    for (uint32_t n = 0; n < f->instruction_count; n++) {
+        const ptx_basic_block *block = &lowered.flow->blocks[lowered.flow->block_of[n]];
+        lowered.op_of[n] = l->code->count;
+        if (block->begin == n && block->is_meet)
+            acu_ptx_emit_flow(l, acu_ptx_flow_join);
+        if (!lowered.done[n])
+            lower_instruction(l, &f->instructions[n]);
+    }
+    lowered.op_of[f->instruction_count] = l->code->count;
+}
+
 void acu_ptx_lower_function(ptx_lowering *l) {
     const ptx_function *function = l->functions[l->current].function;
     uint32_t begin = l->code->count, first_byte = l->code->warp_bytes;
@@ -253,19 +348,13 @@ void acu_ptx_lower_function(ptx_lowering *l) {
     f->slots = acu_ptx_lower_alloc(l, (function->register_count + 1) * sizeof *f->slots);
     memset(f->slots, 0xff, function->register_count * sizeof *f->slots);
     f->op_of = acu_ptx_lower_alloc(l, (function->instruction_count + 1) * sizeof *f->op_of);
-    uint32_t *op_of = f->op_of;
-    ptx_flow_graph *flow = f->flow = acu_ptx_flow_of(function, l->arena);
-    if (!flow)
-        acu_ptx_lower_alloc(l, SIZE_MAX);
+    f->done = acu_ptx_lower_alloc(l, function->instruction_count + 1);
+    f->flow = acu_ptx_flow_of(function, l->arena);
+    if (!f->flow)
+        acu_ptx_end_without_memory(l);
     place_variables(l);
-    for (uint32_t n = 0; n < function->instruction_count; n++) {
-        const ptx_basic_block *block = &flow->blocks[flow->block_of[n]];
-        op_of[n] = l->code->count;
-        if (block->begin == n && block->is_meet)
-            acu_ptx_emit_flow(l, acu_ptx_flow_join);
-        lower_instruction(l, &function->instructions[n]);
-    }
-    op_of[function->instruction_count] = l->code->count;
+    place_registers(l, function);
+    lower_instructions(l, function);
     l->instruction = NULL;
     acu_ptx_emit_flow(l, acu_ptx_flow_join);
     acu_ptx_emit_flow(l, acu_ptx_flow_return);

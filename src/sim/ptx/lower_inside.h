@@ -9,7 +9,10 @@
 /* Code of one function. */
 typedef struct ptx_lowered {
     const ptx_function *function;
-    ptx_slot *slots; /* of each register; UINT32_MAX: none yet */
+    ptx_slot *slots;       /* of each register; UINT32_MAX: none yet */
+    bool *done;            /* instructions that need no operation: their results are constants */
+    ptx_code_slot *places; /* the slots that registers share, and their sizes */
+    uint32_t place_count;
     uint32_t *op_of; /* the first operation of each instruction, and of the end */
     ptx_flow_graph *flow;
     uint32_t frame; /* bytes used */
@@ -29,6 +32,7 @@ struct ptx_lowering {
     uint32_t *constant_hash; /* numbers of constants, and 1; 0: empty */
     uint32_t hash_size;
     uint32_t temp_used; /* bytes of temporary values */
+    bool trial;         /* whether the instruction needs operations is found out */
     ptx_slot state[PTX_STATE_COUNT];
     bool has_state[PTX_STATE_COUNT];
     ptx_error *error;
@@ -68,7 +72,12 @@ ptx_slot acu_ptx_param_as(ptx_lowering *lowering, uint64_t offset, unsigned size
                           unsigned register_size, bool is_signed);
 /* Copies `size` bytes of each lane, or a predicate, from `a` to `d`. */
 extern ptx_handler acu_ptx_copy_all;
+/* Gives the register of `size` bytes the value that is in the slot. A register that never has
+ * another value, which does not change while the warp runs, lies in that slot from then on. */
+void acu_ptx_emit_copy(ptx_lowering *lowering, unsigned number, unsigned size, ptx_slot from);
 
+/* Ends the lowering: there is no memory. */
+_Noreturn void acu_ptx_end_without_memory(ptx_lowering *lowering);
 /* Lowers the function `current`. */
 void acu_ptx_lower_function(ptx_lowering *lowering);
 

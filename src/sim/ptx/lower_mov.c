@@ -91,6 +91,15 @@ static void lower_pack(ptx_lowering *l, const ptx_instruction *i, ptx_type type)
     op->a = whole;
 }
 
+static void copy_whole(ptx_lowering *l, const ptx_operand *to, ptx_slot from, ptx_type type) {
+    unsigned size = type == PTX_PRED ? 0 : (unsigned)acu_ptx_type_size(type);
+    if (to->kind == PTX_SINK)
+        return;
+    if (to->kind != PTX_REGISTER || acu_ptx_register_size(l, to) != size)
+        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+    acu_ptx_emit_copy(l, to->number, size, from);
+}
+
 void acu_ptx_lower_mov(ptx_lowering *l, const ptx_instruction *i) {
     ptx_words words;
     acu_ptx_words(l, i, &words);
@@ -103,11 +112,7 @@ void acu_ptx_lower_mov(ptx_lowering *l, const ptx_instruction *i) {
     } else if (i->operands[1].kind == PTX_LIST) {
         lower_pack(l, i, type);
     } else {
-        ptx_slot from = acu_ptx_source(l, &i->operands[1], type),
-                 d = acu_ptx_target(l, &i->operands[0], type);
-        acu_ptx_emit_pure(l, acu_ptx_copy_all, d,
-                          type == PTX_PRED ? 0 : (unsigned)acu_ptx_type_size(type))
-            ->a = from;
+        copy_whole(l, &i->operands[0], acu_ptx_source(l, &i->operands[1], type), type);
     }
 }
 
@@ -136,8 +141,12 @@ void acu_ptx_lower_cvta(ptx_lowering *l, const ptx_instruction *i) {
     acu_ptx_words_end(l, &words);
     if (type != PTX_U64)
         acu_ptx_not_simulated(l, "addresses of 32 bits are not simulated");
-    ptx_slot from = acu_ptx_source(l, &i->operands[1], PTX_U64),
-             d = acu_ptx_target(l, &i->operands[0], PTX_U64);
+    ptx_slot from = acu_ptx_source(l, &i->operands[1], PTX_U64);
+    if (!window) {
+        copy_whole(l, &i->operands[0], from, PTX_U64);
+        return;
+    }
+    ptx_slot d = acu_ptx_target(l, &i->operands[0], PTX_U64);
     ptx_op *op = acu_ptx_emit_pure(l, add_value, d, 8);
     op->a = from;
     op->value = (int64_t)(to ? -window : window);

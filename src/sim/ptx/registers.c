@@ -1,0 +1,277 @@
+#include "sim/ptx/registers.h"
+
+#include "sim/ptx/form.h"
+#include "sim/ptx/lower.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+unsigned acu_ptx_size_of_register(const ptx_register *r) {
+    size_t size = acu_ptx_type_size(r->type);
+    return r->type == PTX_PRED ? 0 : size < 2 ? 2 : (unsigned)size;
+}
+
+/* ---- what an instruction reads and writes ---- */
+
+static void touch_operand(const ptx_operand *o, unsigned how, ptx_touch *touch, void *data) {
+    if (o->kind == PTX_REGISTER || (o->kind == PTX_ADDRESS && o->is_register))
+        touch(data, o->number, how);
+    for (unsigned n = 0; n < o->element_count; n++)
+        touch_operand(&o->elements[n], how, touch, data);
+}
+
+/* Returns how many operands are results, the first ones; -1 where that is not known. */
+static int results_of(const ptx_instruction *i) {
+    if (acu_ptx_is(i, "call"))
+        return i->operand_count && i->operands[0].kind == PTX_GROUP;
+    switch (acu_ptx_lower_writes(i->opcode)) {
+    case PTX_WRITES_NOTHING:
+        return 0;
+    case PTX_WRITES_FIRST:
+        return i->paired ? 2 : 1;
+    case PTX_WRITES_AS_FORM: {
+        const ptx_form *form = acu_ptx_form_find(i->opcode);
+        return form ? (int)form->results : -1;
+    }
+    default:
+        return -1;
+    }
+}
+
+void acu_ptx_touches(const ptx_instruction *i, ptx_touch *touch, void *data) {
+    int results = results_of(i);
+    unsigned first = results < 0 ? 0 : (unsigned)results;
+    if (i->guard >= 0)
+        touch(data, (unsigned)i->guard, PTX_READS);
+    for (unsigned n = first; n < i->operand_count; n++)
+        touch_operand(&i->operands[n], PTX_READS, touch, data);
+    unsigned how = PTX_WRITES | (results > 0 && i->guard < 0 ? PTX_REPLACES : 0);
+    for (unsigned n = 0; n < (results < 0 ? i->operand_count : first); n++)
+        touch_operand(&i->operands[n], how, touch, data);
+}
+
+/* ---- from where to where a value is needed ---- */
+
+/* Instruction n reads at 2n and writes at 2n + 1. */
+typedef struct life {
+    uint32_t begin, end; /* begin > end: the register is not used */
+    uint32_t block;      /* that uses the register; UINT32_MAX: none yet */
+    uint32_t bit;        /* of the sets, where several blocks need the value; UINT32_MAX: none */
+} life;
+
+typedef struct lives {
+    const ptx_function *f;
+    const ptx_flow_graph *flow;
+    life *of;               /* for each register */
+    uint32_t words, bits;   /* of a set */
+    uint64_t *reads, *kept; /* for each block: needed at its begin; what is needed there if
+                               it is needed behind the block */
+    uint32_t block, at;     /* the instruction that is looked at */
+    bool apart;             /* its results may not lie where its operands do */
+} lives;
+
+static void extend(life *one, uint32_t at) {
+    one->begin = at < one->begin ? at : one->begin;
+    one->end = at > one->end ? at : one->end;
+}
+
+static void for_each_touch(lives *l, ptx_touch *touch) {
+    for (l->block = 0; l->block < l->flow->count; l->block++) {
+        const ptx_basic_block *b = &l->flow->blocks[l->block];
+        for (l->at = b->begin; l->at < b->end; l->at++) {
+            const ptx_instruction *i = &l->f->instructions[l->at];
+            const ptx_form *form = acu_ptx_lower_writes(i->opcode) == PTX_WRITES_AS_FORM
+                                       ? acu_ptx_form_find(i->opcode)
+                                       : NULL;
+            l->apart = !form || form->results > 1;
+            acu_ptx_touches(i, touch, l);
+            if (acu_ptx_is(i, "ret"))
+                for (const ptx_variable *v = l->f->results; v; v = v->next)
+                    if (v->in_register)
+                        touch(l, v->number, PTX_READS);
+        }
+    }
+    l->block = l->flow->count - 1; /* where the function ends without a return */
+    for (const ptx_variable *v = l->f->results; v; v = v->next)
+        if (v->in_register)
+            touch(l, v->number, PTX_READS);
+}
+
+/* Finds the registers whose value more than one block needs. */
+static void find_shared(void *data, unsigned number, unsigned how) {
+    lives *l = data;
+    life *one = &l->of[number];
+    bool begins = how & PTX_REPLACES, known = one->block != UINT32_MAX;
+    if (!known)
+        one->block = l->block;
+    if (one->bit == UINT32_MAX && (known ? one->block != l->block : !begins))
+        one->bit = l->bits++;
+}
+
+static void set_bit(uint64_t *set, uint32_t bit) {
+    set[bit / 64] |= UINT64_C(1) << bit % 64;
+}
+
+static bool has_bit(const uint64_t *set, uint32_t bit) {
+    return set[bit / 64] >> bit % 64 & 1;
+}
+
+static void look_at(void *data, unsigned number, unsigned how) {
+    lives *l = data;
+    life *one = &l->of[number];
+    if (how & PTX_READS)
+        extend(one, 2 * l->at + l->apart);
+    if (how & PTX_WRITES)
+        extend(one, 2 * l->at + 1);
+    if (one->bit == UINT32_MAX)
+        return;
+    uint64_t *reads = l->reads + (size_t)l->block * l->words;
+    uint64_t *kept = l->kept + (size_t)l->block * l->words;
+    if (!(how & PTX_REPLACES)) {
+        if (has_bit(kept, one->bit))
+            set_bit(reads, one->bit);
+    } else {
+        kept[one->bit / 64] &= ~(UINT64_C(1) << one->bit % 64);
+    }
+}
+
+/* Adds to what the block needs what the blocks behind it need. */
+static bool flow_back(lives *l, uint32_t block, uint64_t *behind) {
+    const ptx_basic_block *b = &l->flow->blocks[block];
+    uint64_t *reads = l->reads + (size_t)block * l->words, changed = 0;
+    const uint64_t *kept = l->kept + (size_t)block * l->words;
+    memset(behind, 0, l->words * sizeof *behind);
+    for (uint32_t n = 0; n < b->next_count; n++)
+        for (uint32_t w = 0; w < l->words; w++)
+            behind[w] |= l->reads[(size_t)b->next[n] * l->words + w];
+    for (uint32_t w = 0; w < l->words; w++) {
+        uint64_t needed = reads[w] | (behind[w] & kept[w]);
+        changed |= needed ^ reads[w];
+        reads[w] = needed;
+    }
+    return changed;
+}
+
+/* Extends the life of each shared register over the blocks that its value passes. */
+static void extend_over_blocks(lives *l, uint64_t *behind) {
+    for (uint32_t block = 0; block < l->flow->count; block++) {
+        const ptx_basic_block *b = &l->flow->blocks[block];
+        const uint64_t *before = l->reads + (size_t)block * l->words;
+        flow_back(l, block, behind);
+        for (unsigned n = 0; n < l->f->register_count; n++) {
+            uint32_t bit = l->of[n].bit;
+            if (bit == UINT32_MAX)
+                continue;
+            if (has_bit(before, bit))
+                extend(&l->of[n], 2 * b->begin);
+            if (has_bit(behind, bit))
+                extend(&l->of[n], 2 * b->end);
+        }
+    }
+}
+
+/* Finds when the function needs each register. False without memory. */
+static bool find_lives(lives *l) {
+    for (unsigned n = 0; n < l->f->register_count; n++)
+        l->of[n] = (life){.begin = UINT32_MAX, .block = UINT32_MAX, .bit = UINT32_MAX};
+    for (const ptx_variable *v = l->f->params; v; v = v->next)
+        if (v->in_register)
+            extend(&l->of[v->number], 0); /* the caller writes it */
+    for_each_touch(l, find_shared);
+    l->words = l->bits / 64 + 1;
+    size_t set = l->words, sets = set * l->flow->count;
+    uint64_t *all = calloc(2 * sets + set, sizeof *all);
+    if (!all)
+        return false;
+    l->reads = all;
+    l->kept = all + sets;
+    memset(l->kept, 0xff, sets * sizeof *l->kept);
+    for_each_touch(l, look_at);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t block = l->flow->count; block-- > 0;)
+            changed |= flow_back(l, block, all + 2 * sets);
+    }
+    extend_over_blocks(l, all + 2 * sets);
+    free(all);
+    return true;
+}
+
+/* ---- places ---- */
+
+enum { CLASSES = 5 }; /* predicates, and elements of 2, 4, 8, 16 bytes */
+
+static unsigned class_of(unsigned size) {
+    return size < 8 ? size / 2 : size == 8 ? 3 : 4;
+}
+
+/* Registers in the order in which they begin, or end, to be needed: lists by position. */
+typedef struct events {
+    uint32_t *begin, *end;           /* for each position, the first register; UINT32_MAX: none */
+    uint32_t *next_begin, *next_end; /* for each register, the next one */
+    uint32_t *free, free_count[CLASSES], registers;
+} events;
+
+static void list_events(const lives *l, const bool *apart, events *e) {
+    for (unsigned n = l->f->register_count; n-- > 0;) {
+        const life *one = &l->of[n];
+        if (apart[n] || one->begin > one->end)
+            continue;
+        e->next_begin[n] = e->begin[one->begin];
+        e->begin[one->begin] = n;
+        e->next_end[n] = e->end[one->end];
+        e->end[one->end] = n;
+    }
+}
+
+/* The place that was given back last is taken first, because it is in the processor's cache. */
+static void give_places(const lives *l, events *e, uint32_t positions, ptx_places *places) {
+    for (uint32_t at = 0; at < positions; at++) {
+        for (uint32_t n = e->begin[at]; n != UINT32_MAX; n = e->next_begin[n]) {
+            unsigned size = acu_ptx_size_of_register(&l->f->registers[n]), class = class_of(size);
+            if (e->free_count[class]) {
+                places->of[n] = e->free[class * e->registers + --e->free_count[class]];
+            } else {
+                places->of[n] = places->count;
+                places->places[places->count++] = (ptx_code_slot){0, size};
+            }
+        }
+        for (uint32_t n = e->end[at]; n != UINT32_MAX; n = e->next_end[n]) {
+            unsigned class = class_of(acu_ptx_size_of_register(&l->f->registers[n]));
+            e->free[class * e->registers + e->free_count[class]++] = places->of[n];
+        }
+    }
+}
+
+static bool share(const lives *l, const bool *apart, ptx_places *places) {
+    uint32_t positions = 2 * l->f->instruction_count + 2, registers = l->f->register_count;
+    size_t size = 2 * (size_t)positions + (2 + CLASSES) * (size_t)registers;
+    uint32_t *all = malloc(size * sizeof *all);
+    if (!all)
+        return false;
+    memset(all, 0xff, size * sizeof *all);
+    events e = {.begin = all, .end = all + positions, .registers = registers};
+    e.next_begin = all + 2 * (size_t)positions;
+    e.next_end = e.next_begin + registers;
+    e.free = e.next_end + registers;
+    list_events(l, apart, &e);
+    give_places(l, &e, positions, places);
+    free(all);
+    return true;
+}
+
+bool acu_ptx_places_of(const ptx_function *f, const ptx_flow_graph *flow, const bool *apart,
+                       ptx_arena *arena, ptx_places *places) {
+    size_t count = f->register_count + 1;
+    places->count = 0;
+    places->of = acu_ptx_arena_alloc(arena, count * sizeof *places->of);
+    places->places = acu_ptx_arena_alloc(arena, count * sizeof *places->places);
+    lives l = {.f = f, .flow = flow, .of = calloc(count, sizeof *l.of)};
+    bool ok = places->of && places->places && l.of;
+    if (ok) {
+        memset(places->of, 0xff, count * sizeof *places->of);
+        ok = find_lives(&l) && share(&l, apart, places);
+    }
+    free(l.of);
+    return ok;
+}
