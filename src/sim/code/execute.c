@@ -2,6 +2,7 @@
 #include "sim/code/execute.h"
 
 #include "sim/code/function.h"
+#include "sim/code/heap.h"
 #include "sim/code/print.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
@@ -106,24 +107,56 @@ void acu_sim_execute_relocate(acu_sim_module *module) {
 typedef struct machine {
     const acu_sim_module *module;
     const acu_sim_device *device;
+    uint64_t barrier[8]; /* of the grid; its blocks count in it */
 } machine;
 
+/* Finds memory that only kernels have: of the heap, or the grid's barrier. */
+static bool find_own(machine *m, uint64_t address, ptx_range *found) {
+    acu_sim_heap *heap = acu_sim_heap_of(m->module->context, false);
+    size_t bytes = 0;
+    char *own = heap ? acu_sim_heap_find(heap, (const void *)(uintptr_t)address, &bytes) : NULL;
+    if (!own && address - (uintptr_t)m->barrier < sizeof m->barrier) {
+        own = (char *)m->barrier;
+        bytes = sizeof m->barrier;
+    }
+    *found = (ptx_range){.base = (uintptr_t)own, .bytes = own, .writable = true};
+    found->last = found->base + bytes - 1;
+    return own != NULL;
+}
+
 static bool find_range(void *data, uint64_t address, ptx_range *found) {
-    const machine *m = data;
+    machine *m = data;
     pthread_mutex_lock(&acu_sim_lock);
     const acu_sim_range *range =
         acu_sim_kernel_launch_find(m->device, (const void *)(uintptr_t)address, 1);
+    bool is_own = !range && find_own(m, address, found);
     if (range && !range->multicast) {
         *found = (ptx_range){.base = range->base, .last = range->base + range->size - 1};
         found->bytes = acu_sim_range_bytes(range, (const void *)range->base);
         found->writable =
             acu_sim_range_allows_writing(range, m->device) && !acu_sim_range_is_read_only(range);
-    } else {
+    } else if (!is_own) {
         acu_sim_guard_explain((const void *)(uintptr_t)address);
         range = NULL;
     }
     pthread_mutex_unlock(&acu_sim_lock);
-    return range != NULL;
+    return range || is_own;
+}
+
+static uint64_t allocate(void *data, uint64_t bytes) {
+    const machine *m = data;
+    pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_heap *heap = acu_sim_heap_of(m->module->context, true);
+    pthread_mutex_unlock(&acu_sim_lock);
+    return heap ? (uintptr_t)acu_sim_heap_take(heap, bytes) : 0;
+}
+
+static bool release(void *data, uint64_t address) {
+    const machine *m = data;
+    pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_heap *heap = acu_sim_heap_of(m->module->context, false);
+    pthread_mutex_unlock(&acu_sim_lock);
+    return heap && acu_sim_heap_give(heap, (const void *)(uintptr_t)address);
 }
 
 static uint64_t find_variable(void *data, const ptx_variable *variable) {
@@ -153,8 +186,13 @@ static void report(const acu_sim_kernel_launch *prepared, const ptx_fault *fault
 
 cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared) {
     const acu_sim_function *function = prepared->function;
-    machine m = {function->module, function->module->device};
-    ptx_machine needs = {.find = find_range, .variable = find_variable, .print = print, .data = &m};
+    machine m = {.module = function->module, .device = function->module->device};
+    ptx_machine needs = {.find = find_range,
+                         .variable = find_variable,
+                         .allocate = allocate,
+                         .release = release,
+                         .print = print,
+                         .data = &m};
     ptx_fault fault;
     ptx_launch launch = {.code = function->entry->code,
                          .machine = &needs,
@@ -162,6 +200,7 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared) {
                          .params = prepared->arguments,
                          .multiprocessors = prepared->multiprocessors,
                          .stack = (size_t)64 << 10,
+                         .barrier = prepared->cooperative ? (uintptr_t)m.barrier : 0,
                          .workers = acu_sim_configuration()->seeded ? 1 : 0};
     memcpy(launch.grid, prepared->grid, sizeof launch.grid);
     memcpy(launch.block, prepared->block, sizeof launch.block);

@@ -1,4 +1,5 @@
 /* The table of all nouns. */
+#include "sim/code/heap.h"
 #include "sim/code/module.h"
 #include "sim/code/nvrtc.h"
 #include "sim/code/print.h"
@@ -41,6 +42,7 @@ const acu_sim_noun *const acu_sim_nouns[] = {
     &acu_sim_shared_event_noun,
     &acu_sim_graph_memory_noun,
     &acu_sim_module_noun,
+    &acu_sim_heap_noun,
     &acu_sim_texture_noun,
     &acu_sim_array_noun,
     &acu_sim_virtual_noun,

@@ -1,6 +1,7 @@
 /* Where addresses lead, and the loads and stores that are made of it. */
 #include "sim/ptx/access.h"
 
+#include "sim/ptx/cluster.h"
 #include "sim/ptx/form.h"
 #include "sim/ptx/lower_inside.h"
 
@@ -56,12 +57,13 @@ const ptx_range *acu_ptx_memory_range(ptx_warp *w, const ptx_op *op, unsigned la
 
 static char *shared_at(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t offset,
                        size_t bytes) {
-    size_t size = w->block->shared_bytes;
+    ptx_block *block = acu_ptx_cluster_block(w->block, &offset);
+    size_t size = block->shared_bytes;
     if (offset > size || size - offset < bytes)
         acu_ptx_fail(w, lane, op, 700, offset,
                      "an access of %zu bytes of shared memory, of which the block has %zu", bytes,
                      size);
-    return w->block->shared + offset;
+    return block->shared + offset;
 }
 
 static char *local_at(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t offset, size_t bytes) {

@@ -1,4 +1,5 @@
 /* Barriers of a block. A barrier counts lanes, so that also parts of a warp may come to it. */
+#include "sim/ptx/cluster.h"
 #include "sim/ptx/grid.h"
 #include "sim/ptx/lower_inside.h"
 
@@ -49,6 +50,7 @@ void acu_ptx_block_lanes_ended(ptx_warp *w, uint32_t lanes) {
     for (unsigned n = 0; n < PTX_BARRIERS; n++)
         if (block->barriers[n].arrived && block->barriers[n].all)
             try_barrier(block, n);
+    acu_ptx_cluster_lanes_ended(w, lanes);
 }
 
 static uint32_t first_of(const ptx_warp *w, ptx_slot slot) {
@@ -97,11 +99,12 @@ void acu_ptx_warp_release(ptx_warp *w, unsigned barrier, uint32_t result) {
             continue;
         const ptx_op *op = &w->code->ops[s->pc];
         const barrier_kind *kind = op->more;
+        enum reduction computes = kind ? kind->reduction : NO_REDUCTION;
         uint32_t *d = ptx_at(w, op->d);
-        if (kind->reduction == POPC)
+        if (computes == POPC)
             for (unsigned i = 0; i < PTX_LANES; i++)
                 d[i] = s->mask >> i & 1 ? result : d[i];
-        else if (kind->reduction)
+        else if (computes)
             *d = (*d & ~s->mask) | (result & s->mask);
         s->wait = PTX_READY;
         s->pc++;
@@ -131,7 +134,7 @@ void acu_ptx_lower_barrier(ptx_lowering *l, const ptx_instruction *i) {
         return;
     }
     if (acu_ptx_take(&words, "cluster")) {
-        acu_ptx_lower_cluster_barrier(l, i);
+        acu_ptx_lower_cluster_barrier(l, i, &words);
         return;
     }
     barrier_kind *kind = acu_ptx_lower_alloc(l, sizeof *kind);
@@ -160,8 +163,4 @@ void acu_ptx_lower_barrier(ptx_lowering *l, const ptx_instruction *i) {
     op->a = number;
     op->b = threads;
     op->more = kind;
-}
-
-void acu_ptx_lower_cluster_barrier(ptx_lowering *l, const ptx_instruction *i) {
-    acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
 }

@@ -94,19 +94,29 @@ void acu_ptx_block_begin(ptx_block *block, uint64_t number) {
     }
 }
 
-/* No warp can go on, and no other block will change that. */
-static _Noreturn void fail_waiting(ptx_block *block) {
+void acu_ptx_block_fail_waiting(ptx_block *block) {
     for (unsigned n = 0; n < block->warp_count; n++) {
         ptx_warp *w = &block->warps[n];
         for (unsigned i = 0; i < w->split_count; i++)
             if (w->splits[i].wait == PTX_AT_BARRIER)
-                acu_ptx_fail(
-                    w, (unsigned)__builtin_ctz(w->splits[i].mask), &w->code->ops[w->splits[i].pc],
-                    702, 0,
-                    "threads wait for ever at barrier %u, to which others of the block do not come",
-                    w->splits[i].barrier);
+                acu_ptx_fail(w, (unsigned)__builtin_ctz(w->splits[i].mask),
+                             &w->code->ops[w->splits[i].pc], 702, 0,
+                             w->splits[i].barrier == PTX_CLUSTER_BARRIER
+                                 ? "threads wait for ever at the cluster's barrier, to which "
+                                   "others do not come"
+                                 : "threads wait for ever at barrier %u, to which others of the "
+                                   "block do not "
+                                   "come",
+                             w->splits[i].barrier);
     }
     abort();
+}
+
+static bool waits_for_cluster(const ptx_block *block) {
+    uint32_t waiting = 0;
+    for (unsigned n = 0; n < block->warp_count; n++)
+        waiting |= acu_ptx_warp_waiting(&block->warps[n], PTX_CLUSTER_BARRIER);
+    return waiting != 0;
 }
 
 ptx_state acu_ptx_block_run(ptx_block *block) {
@@ -126,7 +136,10 @@ ptx_state acu_ptx_block_run(ptx_block *block) {
             return PTX_ENDED;
         if (runs)
             return PTX_RUNS;
-        if (!opened)
-            fail_waiting(block);
+        if (opened)
+            continue;
+        if (!waits_for_cluster(block))
+            acu_ptx_block_fail_waiting(block);
+        return PTX_WAITS;
     }
 }

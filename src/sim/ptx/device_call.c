@@ -215,12 +215,41 @@ static void do_assertfail(ptx_warp *w, const ptx_op *op) {
     acu_ptx_fail(w, lane, op, 710, 0, "assertion `%.150s` failed", message);
 }
 
+/* ---- malloc, free ---- */
+
+/* void *malloc(size_t bytes) */
+static void do_malloc(ptx_warp *w, const ptx_op *op) {
+    const device_call *call = op->more;
+    const ptx_machine *machine = w->worker->launch->machine;
+    for (uint32_t left = w->mask; left; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        uint64_t bytes = argument(w, call, 0, lane),
+                 memory = machine->allocate ? machine->allocate(machine->data, bytes) : 0;
+        if (call->result_size == 8)
+            memcpy(place(w, call->result, lane, 8), &memory, 8);
+    }
+}
+
+/* void free(void *memory) */
+static void do_free(ptx_warp *w, const ptx_op *op) {
+    const ptx_machine *machine = w->worker->launch->machine;
+    for (uint32_t left = w->mask; left; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        uint64_t memory = argument(w, op->more, 0, lane);
+        if (memory && !(machine->release && machine->release(machine->data, memory)))
+            acu_ptx_fail(w, lane, op, 719, memory, "free() of what malloc() did not return");
+    }
+}
+
 /* ---- calls ---- */
 
 static const struct {
     const char *name;
     ptx_handler *handler;
-} functions[] = {{"vprintf", do_vprintf}, {"__assertfail", do_assertfail}};
+} functions[] = {{"vprintf", do_vprintf},
+                 {"__assertfail", do_assertfail},
+                 {"malloc", do_malloc},
+                 {"free", do_free}};
 
 static ptx_copy_place place_of(ptx_lowering *l, const ptx_operand *o, const ptx_variable *formal) {
     if (o->kind == PTX_VARIABLE && o->variable->space == PTX_PARAM)

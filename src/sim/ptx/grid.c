@@ -14,7 +14,7 @@
 struct ptx_grid {
     const ptx_launch *launch;
     char *bank;            /* of the launch */
-    _Atomic uint64_t next; /* the next block */
+    _Atomic uint64_t next; /* the next cluster */
     uint64_t count;
     atomic_bool failed;
     pthread_mutex_t lock; /* guards `fault` and `executed` */
@@ -57,24 +57,69 @@ static void record(ptx_grid *grid, const ptx_fault *fault) {
 
 /* ---- workers ---- */
 
-/* Begins the next block of the grid. NULL: all have begun. */
-static ptx_block *begin_block(ptx_worker *worker) {
-    ptx_grid *grid = worker->grid;
-    uint64_t number = atomic_fetch_add(&grid->next, 1);
-    if (number >= grid->count)
-        return NULL;
+/* Returns the number of a cluster's block in the grid. */
+static uint64_t number_of(const ptx_launch *launch, uint64_t cluster, unsigned rank) {
+    const unsigned *grid = launch->grid, *size = launch->cluster;
+    uint64_t wide = grid[0] / size[0], high = grid[1] / size[1];
+    uint64_t x = cluster % wide * size[0] + rank % size[0],
+             y = cluster / wide % high * size[1] + rank / size[0] % size[1],
+             z = cluster / wide / high * size[2] + rank / size[0] / size[1];
+    return x + grid[0] * (y + grid[1] * z);
+}
+
+static ptx_block *take_block(ptx_worker *worker) {
     ptx_block *block = worker->spare;
-    if (block)
+    if (block) {
         worker->spare = block->next;
-    else
-        block = acu_ptx_block_new(worker);
+        return block;
+    }
+    block = acu_ptx_block_new(worker);
     if (!block) {
         worker->fault = (ptx_fault){.code = 2};
         snprintf(worker->fault.what, sizeof worker->fault.what, "there is no memory for a block");
         longjmp(worker->end, 1);
     }
-    acu_ptx_block_begin(block, number);
+    block->created = worker->created;
+    worker->created = block;
     return block;
+}
+
+/* Begins the blocks of the next cluster, which come before the others that the worker has. Returns
+ * the one to run next; NULL: all have begun. */
+static ptx_block *begin_cluster(ptx_worker *worker) {
+    const ptx_launch *launch = worker->launch;
+    uint64_t number = atomic_fetch_add(&worker->grid->next, 1);
+    if (number >= worker->grid->count)
+        return NULL;
+    ptx_cluster *cluster = NULL;
+    unsigned count = launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
+    for (unsigned rank = 0; rank < count; rank++) {
+        ptx_block *block = take_block(worker);
+        block->next = worker->blocks;
+        worker->blocks = block;
+        if (!cluster) {
+            cluster = &block->own;
+            *cluster = (ptx_cluster){.count = count};
+        }
+        cluster->blocks[rank] = block;
+        block->cluster = cluster;
+        block->rank = rank;
+        acu_ptx_block_begin(block, number_of(launch, number, rank));
+    }
+    return worker->blocks;
+}
+
+/* Keeps the blocks of the cluster, if all have ended, for others: until then they may access each
+ * other's memory. */
+static void end_block(ptx_worker *worker, ptx_block *block) {
+    ptx_cluster *cluster = block->cluster;
+    if (++cluster->ended < cluster->count)
+        return;
+    for (unsigned rank = cluster->count; rank-- > 0;) {
+        ptx_block *one = cluster->blocks[rank];
+        one->next = worker->spare;
+        worker->spare = one;
+    }
 }
 
 static void add_last(ptx_worker *worker, ptx_block *block) {
@@ -85,40 +130,46 @@ static void add_last(ptx_worker *worker, ptx_block *block) {
     *end = block;
 }
 
+/* Returns whether none of the worker's blocks can go on. */
+static bool all_wait(const ptx_worker *worker, unsigned waiting) {
+    for (const ptx_block *block = worker->blocks; block && waiting; block = block->next)
+        waiting--;
+    return waiting > 0;
+}
+
 /* Runs blocks until the grid has no more, and those of this worker have ended. */
 static void run_blocks(ptx_worker *worker) {
+    unsigned waiting = 0, opened = 0; /* blocks that wait, one after the other */
     while (!atomic_load_explicit(&worker->grid->failed, memory_order_relaxed)) {
-        ptx_block *block = worker->blocks;
-        if (!block) {
-            block = begin_block(worker);
-            if (!block)
-                return;
-            worker->blocks = block;
-            block->next = NULL;
-        }
+        ptx_block *block = worker->blocks ? worker->blocks : begin_cluster(worker);
+        if (!block)
+            return;
         ptx_state state = acu_ptx_block_run(block);
         worker->blocks = block->next;
+        waiting = state == PTX_WAITS && opened == worker->opened ? waiting + 1 : 0;
+        opened = worker->opened;
         if (state == PTX_ENDED) {
-            block->next = worker->spare;
-            worker->spare = block;
+            end_block(worker, block);
             continue;
         }
         add_last(worker, block);
-        ptx_block *another = begin_block(worker);
-        if (another) {
-            another->next = worker->blocks;
-            worker->blocks = another;
-        }
+        if (state == PTX_RUNS)
+            begin_cluster(worker);
+        else if (all_wait(worker, waiting))
+            acu_ptx_block_fail_waiting(block);
     }
 }
 
-static void free_blocks(ptx_block *block, uint64_t *executed) {
-    for (ptx_block *next; block; block = next) {
-        next = block->next;
+/* Returns how many instructions the blocks' threads have executed. */
+static uint64_t free_blocks(ptx_worker *worker) {
+    uint64_t executed = 0;
+    for (ptx_block *block = worker->created, *next; block; block = next) {
+        next = block->created;
         for (unsigned n = 0; n < block->warp_count; n++)
-            *executed += block->warps[n].executed;
+            executed += block->warps[n].executed;
         acu_ptx_block_free(block);
     }
+    return executed;
 }
 
 /* What each worker does. */
@@ -144,9 +195,7 @@ static void work(void *data) {
         run_blocks(worker);
     else
         record(grid, &worker->fault);
-    uint64_t executed = 0;
-    free_blocks(worker->blocks, &executed);
-    free_blocks(worker->spare, &executed);
+    uint64_t executed = free_blocks(worker);
     pthread_mutex_lock(&grid->lock);
     grid->executed += executed;
     pthread_mutex_unlock(&grid->lock);
@@ -157,7 +206,9 @@ static void work(void *data) {
 int acu_ptx_grid_run(const ptx_launch *launch, ptx_fault *fault) {
     ptx_grid grid = {.launch = launch, .lock = PTHREAD_MUTEX_INITIALIZER};
     *fault = (ptx_fault){.code = 2};
-    grid.count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    const unsigned *size = launch->cluster;
+    grid.count = (uint64_t)launch->grid[0] / size[0] * (launch->grid[1] / size[1]) *
+                 (launch->grid[2] / size[2]);
     grid.bank = malloc(launch->code->launch_bytes + 64);
     if (!grid.bank)
         return 2;

@@ -24,6 +24,10 @@ typedef struct ptx_machine {
     bool (*find)(void *data, uint64_t address, ptx_range *range);
     /* Returns the address of a variable of the module in global or constant memory. */
     uint64_t (*variable)(void *data, const ptx_variable *variable);
+    /* Return memory of the kernels' heap, 0 if there is none; and take it back, false if it is not
+     * such memory. */
+    uint64_t (*allocate)(void *data, uint64_t bytes);
+    bool (*release)(void *data, uint64_t address);
     /* Takes what a thread prints. */
     void (*print)(void *data, const char *text, size_t size);
     void *data;
@@ -43,6 +47,7 @@ typedef struct ptx_launch {
     size_t stack;     /* bytes of local memory for functions that call themselves */
     unsigned workers; /* threads; 0: one for each processor */
     uint64_t grid_id;
+    uint64_t barrier;   /* the address of memory for the barrier of a cooperative launch; else 0 */
     uint64_t *executed; /* if not NULL: thread-instructions are added */
 } ptx_launch;
 
@@ -64,7 +69,9 @@ int acu_ptx_grid_run(const ptx_launch *launch, ptx_fault *fault);
 
 enum {
     PTX_BARRIERS = 16,
-    PTX_CACHED = 4, /* ranges that a worker remembers */
+    PTX_CLUSTER_BARRIER = PTX_BARRIERS, /* the number of the cluster's, behind those of the block */
+    PTX_MOST_BLOCKS = 16,               /* of a cluster */
+    PTX_CACHED = 4,                     /* ranges that a worker remembers */
 };
 
 /* Addresses of shared and local memory, and of the kernel's parameters, in the generic space. No
@@ -84,8 +91,18 @@ typedef struct ptx_barrier {
         count; /* what is computed of the lanes' predicates; for how many they were true */
 } ptx_barrier;
 
+/* The blocks of a cluster, which one worker runs; a launch without clusters has clusters of one. */
+typedef struct ptx_cluster {
+    ptx_block *blocks[PTX_MOST_BLOCKS];
+    unsigned count, ended; /* blocks */
+    unsigned arrived;      /* lanes that have arrived at the cluster's barrier */
+} ptx_cluster;
+
 /* A block while it runs. */
 struct ptx_block {
+    ptx_cluster *cluster;
+    unsigned rank;   /* in the cluster */
+    ptx_cluster own; /* the cluster, if this is its first block */
     unsigned index[3];
     uint64_t number; /* in the grid */
     ptx_warp *warps;
@@ -98,8 +115,9 @@ struct ptx_block {
     unsigned threads, ended; /* lanes of the block, and those that have exited */
     ptx_worker *worker;
     const ptx_launch *launch;
-    struct ptx_block *next;
-    void *memory; /* all of the block's memory */
+    struct ptx_block *next;    /* of the worker's blocks that are alive, or of its spare ones */
+    struct ptx_block *created; /* the one that the worker made before */
+    void *memory;              /* all of the block's memory */
 };
 
 /* How the lanes' elements lie, from that of the first active lane on. */
@@ -123,10 +141,12 @@ struct ptx_worker {
     ptx_site *site; /* for each operation that accesses memory */
     const ptx_launch *launch;
     ptx_grid *grid;
-    char *bank;        /* of the launch */
-    ptx_block *blocks; /* that are alive */
-    ptx_block *spare;  /* that can be used again */
-    jmp_buf end;       /* where a fault jumps */
+    char *bank;         /* of the launch */
+    ptx_block *blocks;  /* that are alive */
+    ptx_block *spare;   /* that can be used again */
+    ptx_block *created; /* all of them: the last one that was made */
+    unsigned opened;    /* barriers of clusters */
+    jmp_buf end;        /* where a fault jumps */
     ptx_fault fault;
 };
 

@@ -293,10 +293,6 @@ ptx_slot acu_ptx_source(ptx_lowering *l, const ptx_operand *o, ptx_type type) {
         return acu_ptx_constant(
             l, is_float(type) || o->type == PTX_F64 ? float_bits(o, type) : o->bits, size);
     case PTX_SPECIAL_REGISTER:
-        if (o->special == PTX_ENVREG && o->number)
-            acu_ptx_not_simulated(
-                l, "the simulator does not have what %%envreg%u has: barriers of a grid",
-                o->number);
         if (acu_ptx_special_is_clock(o->special))
             return acu_ptx_clock(l, o, size);
         return acu_ptx_special(l, o, size);

@@ -118,6 +118,7 @@ void acu_ptx_warp_begin(ptx_warp *w, uint32_t exists) {
     w->split_count = 1;
     w->current = 0;
     w->backward = 0;
+    w->in_cluster = 0;
 }
 
 void acu_ptx_warp_clear(ptx_warp *w) {
@@ -228,6 +229,14 @@ static bool leave_joins(ptx_warp *w) {
     return any;
 }
 
+/* Returns whether a split behind the current one can go on. */
+static bool is_one_ready_behind(const ptx_warp *w) {
+    for (unsigned i = w->current + 1; i < w->split_count; i++)
+        if (w->splits[i].wait == PTX_READY)
+            return true;
+    return false;
+}
+
 ptx_state acu_ptx_warp_run(ptx_warp *w) {
     for (;;) {
         if (!w->split_count)
@@ -242,10 +251,8 @@ ptx_state acu_ptx_warp_run(ptx_warp *w) {
         run_split(w);
         if (w->backward < SPINS)
             continue;
-        bool released = leave_joins(w);
-        if (!released && w->split_count == 1)
-            return PTX_RUNS;
-        if (w->current + 1 >= w->split_count) /* all have had their turn */
+        leave_joins(w);
+        if (!is_one_ready_behind(w)) /* all have had their turn */
             return PTX_RUNS;
     }
 }

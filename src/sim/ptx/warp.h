@@ -66,7 +66,8 @@ struct ptx_warp {
     unsigned number; /* in the block */
     ptx_split splits[PTX_LANES];
     unsigned split_count, current;
-    unsigned backward; /* backward branches since another split was chosen */
+    unsigned backward;   /* backward branches since another split was chosen */
+    uint32_t in_cluster; /* lanes that have arrived at the cluster's barrier, which is not open */
     ptx_join *joins, *free_joins;
     ptx_frame *free_frames;
     ptx_frame kernel;  /* the frame of the kernel */

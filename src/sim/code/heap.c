@@ -1,0 +1,206 @@
+/*
+ * Pieces whose sizes are powers of two; a piece that is free becomes one with its other half if
+ * that is free, too. What is known of a piece is beside the memory, where no kernel can write.
+ */
+#define _DEFAULT_SOURCE /* mmap's flags */
+#include "sim/code/heap.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum {
+    UNIT = 16, /* bytes of the smallest piece */
+    ORDERS = 40,
+    FREE = 0x80,  /* in `orders`: a free piece begins here; its order is in the other bits */
+    TAKEN = 0x40, /* a piece that a kernel has */
+};
+
+static const uint32_t none = UINT32_MAX;
+
+struct acu_sim_heap {
+    acu_sim_context *context;
+    pthread_mutex_t lock; /* guards all below */
+    char *memory;
+    size_t limit, used; /* bytes that kernels may have, and have */
+    uint32_t units;
+    uint8_t *orders;         /* what begins at each unit */
+    uint32_t *next, *before; /* of the free pieces of an order */
+    uint32_t first[ORDERS];
+    acu_sim_heap *other; /* of all heaps */
+};
+
+static acu_sim_heap *heaps; /* under the simulator's lock */
+
+/* ---- pieces ---- */
+
+static void add_free(acu_sim_heap *h, uint32_t unit, unsigned order) {
+    h->orders[unit] = (uint8_t)(FREE | order);
+    h->before[unit] = none;
+    h->next[unit] = h->first[order];
+    if (h->first[order] != none)
+        h->before[h->first[order]] = unit;
+    h->first[order] = unit;
+}
+
+static void remove_free(acu_sim_heap *h, uint32_t unit, unsigned order) {
+    h->orders[unit] = 0;
+    if (h->before[unit] != none)
+        h->next[h->before[unit]] = h->next[unit];
+    else
+        h->first[order] = h->next[unit];
+    if (h->next[unit] != none)
+        h->before[h->next[unit]] = h->before[unit];
+}
+
+static unsigned order_of(size_t bytes) {
+    unsigned order = 0;
+    while (((size_t)UNIT << order) < bytes)
+        order++;
+    return order;
+}
+
+void *acu_sim_heap_take(acu_sim_heap *h, size_t bytes) {
+    if (bytes > h->limit)
+        return NULL;
+    bytes = (bytes + UNIT - 1) / UNIT * UNIT;
+    unsigned order = order_of(bytes), found = order;
+    void *memory = NULL;
+    pthread_mutex_lock(&h->lock);
+    while (found < ORDERS && h->first[found] == none)
+        found++;
+    if (found < ORDERS && bytes <= h->limit - h->used) {
+        uint32_t unit = h->first[found];
+        remove_free(h, unit, found);
+        while (found > order) {
+            found--;
+            add_free(h, unit + (UINT32_C(1) << found), found);
+        }
+        h->orders[unit] = (uint8_t)(TAKEN | order);
+        h->before[unit] = (uint32_t)(bytes / UNIT); /* to count what is given back */
+        h->used += bytes;
+        memory = h->memory + (size_t)unit * UNIT;
+    }
+    pthread_mutex_unlock(&h->lock);
+    return memory;
+}
+
+bool acu_sim_heap_give(acu_sim_heap *h, const void *memory) {
+    size_t at = (size_t)((const char *)memory - h->memory);
+    if (at >= (size_t)h->units * UNIT || at % UNIT)
+        return false;
+    uint32_t unit = (uint32_t)(at / UNIT);
+    pthread_mutex_lock(&h->lock);
+    bool taken = h->orders[unit] & TAKEN;
+    if (taken) {
+        unsigned order = h->orders[unit] & ~TAKEN;
+        h->used -= (size_t)h->before[unit] * UNIT;
+        h->orders[unit] = 0;
+        for (;; order++) {
+            uint32_t half = unit ^ UINT32_C(1) << order;
+            if (half >= h->units || h->orders[half] != (FREE | order))
+                break;
+            remove_free(h, half, order);
+            unit &= half;
+        }
+        add_free(h, unit, order);
+    }
+    pthread_mutex_unlock(&h->lock);
+    return taken;
+}
+
+char *acu_sim_heap_find(acu_sim_heap *h, const void *address, size_t *bytes) {
+    *bytes = (size_t)h->units * UNIT;
+    return (size_t)((const char *)address - h->memory) < *bytes ? h->memory : NULL;
+}
+
+/* ---- heaps ---- */
+
+static void *reserve(size_t bytes) {
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void unreserve(void *memory, size_t bytes) {
+    if (memory)
+        (void)munmap(memory, bytes);
+}
+
+static void free_heap(acu_sim_heap *h) {
+    unreserve(h->memory, (size_t)h->units * UNIT);
+    unreserve(h->orders, h->units);
+    unreserve(h->next, h->units * sizeof *h->next);
+    unreserve(h->before, h->units * sizeof *h->before);
+    pthread_mutex_destroy(&h->lock);
+    free(h);
+}
+
+/* Pieces may be up to twice as large as what they hold, so that there is more than the limit; pages
+ * that nobody writes cost nothing. */
+static acu_sim_heap *make_heap(acu_sim_context *context) {
+    acu_sim_heap *h = calloc(1, sizeof *h);
+    if (!h)
+        return NULL;
+    h->context = context;
+    h->limit = context->limits[cudaLimitMallocHeapSize];
+    if (h->limit > (size_t)8 << 30)
+        h->limit = (size_t)8 << 30;
+    unsigned order = order_of(2 * h->limit);
+    h->units = UINT32_C(1) << order;
+    pthread_mutex_init(&h->lock, NULL);
+    h->memory = reserve((size_t)h->units * UNIT);
+    h->orders = reserve(h->units);
+    h->next = reserve(h->units * sizeof *h->next);
+    h->before = reserve(h->units * sizeof *h->before);
+    if (!h->memory || !h->orders || !h->next || !h->before) {
+        free_heap(h);
+        return NULL;
+    }
+    for (unsigned i = 0; i < ORDERS; i++)
+        h->first[i] = none;
+    add_free(h, 0, order);
+    return h;
+}
+
+acu_sim_heap *acu_sim_heap_of(acu_sim_context *context, bool make) {
+    acu_sim_heap *h = heaps;
+    while (h && h->context != context)
+        h = h->other;
+    if (h || !make)
+        return h;
+    h = make_heap(context);
+    if (h) {
+        h->other = heaps;
+        heaps = h;
+    }
+    return h;
+}
+
+/* Frees the heaps of the context, or of all contexts of the device; of all if both are NULL. */
+static void drop(const acu_sim_context *context, const acu_sim_device *device) {
+    for (acu_sim_heap **link = &heaps; *link;) {
+        acu_sim_heap *h = *link;
+        if ((context && h->context != context) || (device && h->context->device != device)) {
+            link = &h->other;
+            continue;
+        }
+        *link = h->other;
+        free_heap(h);
+    }
+}
+
+static void drop_context(acu_sim_context *context) {
+    drop(context, NULL);
+}
+
+static void reset_device(acu_sim_device *device) {
+    drop(NULL, device);
+}
+
+static void reset(void) {
+    drop(NULL, NULL);
+}
+
+const acu_sim_noun acu_sim_heap_noun = {
+    .reset_device = reset_device, .drop_context = drop_context, .reset = reset};

@@ -1,0 +1,214 @@
+/*
+ * Asynchronous copies. A copy may be over as early as it likes, so each is made at once, and who
+ * waits for copies has nothing to wait for.
+ */
+#include "sim/ptx/access.h"
+#include "sim/ptx/cluster.h"
+#include "sim/ptx/lower_inside.h"
+#include "sim/ptx/mbarrier.h"
+
+#include <string.h>
+
+/* Where an operand of a copy is in memory. */
+typedef struct place {
+    ptx_space space;
+    ptx_address address;
+} place;
+
+typedef struct async_copy {
+    place to, from, barrier;
+    unsigned size;    /* bytes that are written; 0: the lanes have it in `bytes` */
+    ptx_slot bytes;   /* bytes that are read, or of the whole copy */
+    bool has_bytes;   /* of cp.async: fewer are read than written */
+    bool has_ignored; /* cp.async reads nothing where the predicate `ignored` is true */
+    ptx_slot ignored, mask;
+    bool has_barrier, multicast;
+} async_copy;
+
+static uint64_t address_of(const ptx_warp *w, const place *p, unsigned lane) {
+    const void *at = ptx_at(w, p->address.slot);
+    if (p->address.narrow)
+        return (uint32_t)(((const uint32_t *)at)[lane] + (uint64_t)p->address.offset);
+    return ((const uint64_t *)at)[lane] + (uint64_t)p->address.offset;
+}
+
+/* ---- cp.async: 4, 8 or 16 bytes of each lane ---- */
+
+static void copy_lane(ptx_warp *w, const ptx_op *op, unsigned lane) {
+    const async_copy *c = op->more;
+    char bytes[16] = {0};
+    size_t read = c->size;
+    if (c->has_bytes)
+        read = ((const uint32_t *)ptx_at(w, c->bytes))[lane];
+    if (c->has_ignored && *(const uint32_t *)ptx_at(w, c->ignored) >> lane & 1)
+        read = 0;
+    if (read > c->size)
+        acu_ptx_fail(w, lane, op, 719, 0, "cp.async reads %zu bytes, and writes %u", read, c->size);
+    if (read)
+        memcpy(bytes,
+               acu_ptx_memory_at(w, op, lane, c->from.space, address_of(w, &c->from, lane), read,
+                                 c->size, false),
+               read);
+    memcpy(acu_ptx_memory_at(w, op, lane, c->to.space, address_of(w, &c->to, lane), c->size,
+                             c->size, true),
+           bytes, c->size);
+}
+
+static void do_copy(ptx_warp *w, const ptx_op *op) {
+    for (uint32_t left = w->mask; left; left &= left - 1)
+        copy_lane(w, op, (unsigned)__builtin_ctz(left));
+}
+
+/* Adds the hints that say nothing of what a copy does. */
+static void take_hints(ptx_words *words, bool *has_policy) {
+    *has_policy = acu_ptx_take(words, "L2::cache_hint");
+    acu_ptx_take_one(words, "L2::64B L2::128B L2::256B");
+}
+
+static void lower_copy(ptx_lowering *l, const ptx_instruction *i, ptx_words *words) {
+    async_copy *c = acu_ptx_lower_alloc(l, sizeof *c);
+    bool has_policy;
+    acu_ptx_take_one(words, "ca cg");
+    take_hints(words, &has_policy);
+    acu_ptx_take_one(words, "shared shared::cta");
+    acu_ptx_take(words, "global");
+    acu_ptx_words_end(l, words);
+    unsigned count = i->operand_count - has_policy;
+    if (count < 3 || i->operands[2].kind != PTX_INTEGER ||
+        (i->operands[2].bits != 4 && i->operands[2].bits != 8 && i->operands[2].bits != 16))
+        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+    c->size = (unsigned)i->operands[2].bits;
+    c->to = (place){PTX_SHARED, acu_ptx_address(l, &i->operands[0], PTX_SHARED)};
+    c->from = (place){PTX_GLOBAL, acu_ptx_address(l, &i->operands[1], PTX_GLOBAL)};
+    if (count > 3) {
+        const ptx_operand *o = &i->operands[3];
+        c->has_ignored = o->kind == PTX_REGISTER && !acu_ptx_register_size(l, o);
+        c->has_bytes = !c->has_ignored;
+        if (c->has_ignored)
+            c->ignored = acu_ptx_source(l, o, PTX_PRED);
+        else
+            c->bytes = acu_ptx_source(l, o, PTX_U32);
+    }
+    ptx_op *op = acu_ptx_emit(l, do_copy);
+    op->more = c;
+    op->site = acu_ptx_site(l);
+}
+
+/* ---- cp.async.mbarrier.arrive ---- */
+
+/* All copies are over. Without .noinc the arrival was expected besides the others, so that nothing
+ * is changed. */
+static void arrive(ptx_warp *w, const ptx_op *op) {
+    const async_copy *c = op->more;
+    for (uint32_t left = w->mask; left; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        char *object =
+            acu_ptx_mbarrier_at(w, op, lane, c->barrier.space, address_of(w, &c->barrier, lane));
+        if (op->flags)
+            acu_ptx_mbarrier_arrive(w, op, lane, object);
+    }
+}
+
+static void lower_arrive(ptx_lowering *l, const ptx_instruction *i, ptx_words *words) {
+    async_copy *c = acu_ptx_lower_alloc(l, sizeof *c);
+    acu_ptx_take(words, "arrive");
+    bool counts = acu_ptx_take(words, "noinc");
+    c->barrier.space = acu_ptx_take_space(words);
+    acu_ptx_take_type(words);
+    acu_ptx_words_end(l, words);
+    c->barrier.address = acu_ptx_address(l, &i->operands[0], c->barrier.space);
+    ptx_op *op = acu_ptx_emit(l, arrive);
+    op->flags = counts;
+    op->more = c;
+    op->site = acu_ptx_site(l);
+}
+
+/* ---- cp.async.bulk: many bytes of one lane ---- */
+
+/* Copies to the block of this rank in the cluster, and tells its barrier; to the addresses
+ * themselves where the rank is negative. */
+static void copy_to(ptx_warp *w, const ptx_op *op, unsigned lane, const char *from, size_t bytes,
+                    int rank) {
+    const async_copy *c = op->more;
+    uint64_t to = address_of(w, &c->to, lane), barrier = 0;
+    ptx_space space = c->to.space;
+    if (c->has_barrier)
+        barrier = address_of(w, &c->barrier, lane);
+    if (rank >= 0) {
+        to = acu_ptx_cluster_address(to, (unsigned)rank);
+        barrier = acu_ptx_cluster_address(barrier, (unsigned)rank);
+    }
+    memcpy(acu_ptx_memory_at(w, op, lane, space, to, bytes, 16, true), from, bytes);
+    if (c->has_barrier)
+        acu_ptx_mbarrier_complete_bytes(
+            acu_ptx_mbarrier_at(w, op, lane, PTX_SHARED_CLUSTER, barrier), bytes);
+}
+
+static void do_bulk(ptx_warp *w, const ptx_op *op) {
+    const async_copy *c = op->more;
+    for (uint32_t left = w->mask; left; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        size_t bytes = ((const uint32_t *)ptx_at(w, c->bytes))[lane];
+        if (bytes % 16)
+            acu_ptx_fail(w, lane, op, 716, 0, "%s copies %zu bytes, which is no multiple of 16",
+                         op->instruction->opcode, bytes);
+        if (!bytes)
+            continue;
+        const char *from = acu_ptx_memory_at(w, op, lane, c->from.space,
+                                             address_of(w, &c->from, lane), bytes, 16, false);
+        if (!c->multicast)
+            copy_to(w, op, lane, from, bytes, -1);
+        for (unsigned mask = c->multicast ? ((const uint16_t *)ptx_at(w, c->mask))[lane] : 0; mask;
+             mask &= mask - 1)
+            copy_to(w, op, lane, from, bytes, __builtin_ctz(mask));
+    }
+}
+
+static void lower_bulk(ptx_lowering *l, const ptx_instruction *i, ptx_words *words) {
+    async_copy *c = acu_ptx_lower_alloc(l, sizeof *c);
+    bool has_policy;
+    take_hints(words, &has_policy);
+    c->has_barrier = acu_ptx_take(words, "mbarrier::complete_tx::bytes");
+    c->multicast = acu_ptx_take(words, "multicast::cluster");
+    acu_ptx_take(words, "bulk_group");
+    bool cluster = acu_ptx_take(words, "shared::cluster"), global = acu_ptx_take(words, "global"),
+         block = acu_ptx_take(words, "shared::cta");
+    c->to.space = cluster ? PTX_SHARED_CLUSTER : c->has_barrier ? PTX_SHARED : PTX_GLOBAL;
+    c->from.space = c->has_barrier && global ? PTX_GLOBAL : PTX_SHARED;
+    if (cluster + global + block != 2)
+        acu_ptx_invalid(l, "Unknown modifier of '%s'", i->opcode);
+    acu_ptx_words_end(l, words);
+    if (i->operand_count != 3u + c->has_barrier + c->multicast + has_policy)
+        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+    c->to.address = acu_ptx_address(l, &i->operands[0], c->to.space);
+    c->from.address = acu_ptx_address(l, &i->operands[1], c->from.space);
+    c->bytes = acu_ptx_source(l, &i->operands[2], PTX_U32);
+    if (c->has_barrier)
+        c->barrier.address = acu_ptx_address(l, &i->operands[3], PTX_SHARED_CLUSTER);
+    if (c->multicast)
+        c->mask = acu_ptx_source(l, &i->operands[4], PTX_U16);
+    ptx_op *op = acu_ptx_emit(l, do_bulk);
+    op->more = c;
+    op->site = acu_ptx_site(l);
+}
+
+/* ---- all of them ---- */
+
+void acu_ptx_lower_cp(ptx_lowering *l, const ptx_instruction *i) {
+    ptx_words words;
+    acu_ptx_words(l, i, &words);
+    bool known = acu_ptx_take(&words, "async"), bulk = acu_ptx_take(&words, "bulk");
+    if (!known || acu_ptx_take(&words, "tensor"))
+        acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
+    if (acu_ptx_take(&words, "prefetch"))
+        return;
+    if (acu_ptx_take_one(&words, "commit_group wait_group wait_all") >= 0) {
+        acu_ptx_take(&words, "read");
+        acu_ptx_words_end(l, &words);
+        return;
+    }
+    if (acu_ptx_take(&words, "mbarrier"))
+        lower_arrive(l, i, &words);
+    else
+        (bulk ? lower_bulk : lower_copy)(l, i, &words);
+}

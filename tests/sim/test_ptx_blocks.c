@@ -1,0 +1,203 @@
+/* Kernels whose threads, blocks and grids work together: copies that nobody waits for, barriers in
+ * memory, clusters, cooperative launches, and the heap. */
+#include "ptx_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- cp.async ---- */
+
+/* Each thread copies 16 bytes to shared memory, of which the last 8 are zeros for odd threads. */
+TEST(copies_to_shared_memory) {
+    uint32_t words[128];
+    count_up(words, 128);
+    run(HEAD ".entry k(.param .u64 p) {\n.reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p;\n"
+             ".shared .align 16 .b8 s[512];\nld.param.u64 %d1, [p];\nmov.u32 %r1, %tid.x;\n"
+             "mul.wide.u32 %d2, %r1, 16;\nadd.u64 %d2, %d1, %d2;\nshl.b32 %r2, %r1, 4;\n"
+             "mov.u32 %r3, s;\nadd.u32 %r2, %r2, %r3;\nand.b32 %r4, %r1, 1;\n"
+             "shl.b32 %r4, %r4, 3;\nsub.u32 %r4, 16, %r4;\n"
+             "cp.async.cg.shared.global [%r2], [%d2], 16, %r4;\ncp.async.commit_group;\n"
+             "cp.async.wait_group 0;\nbar.sync 0;\n"
+             "ld.shared.v4.b32 {%r5, %r6, %r7, %r8}, [%r2];\n"
+             "st.global.v4.b32 [%d2], {%r8, %r7, %r6, %r5};\nret;\n}\n",
+        1, 32, words, 128);
+    for (uint32_t t = 0; t < 32; t++)
+        for (uint32_t n = 0; n < 4; n++)
+            assert_int_equal(words[4 * t + n], t % 2 && n < 2 ? 0 : 4 * t + 3 - n);
+}
+
+/* ---- mbarrier ---- */
+
+#define BARRIER                                                                                    \
+    HEAD ".entry k(.param .u64 p) {\n.reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<5>;\n"        \
+         ".shared .align 8 .b8 m[8];\nld.param.u64 %d1, [p];\n"
+
+/* Phases of one arrival, of two with one dropped, and of bytes. */
+TEST(phases_of_an_mbarrier) {
+    uint32_t words[8] = {0};
+    run(BARRIER "mbarrier.init.shared.b64 [m], 2;\nmbarrier.arrive.shared.b64 %d2, [m];\n"
+                "mbarrier.pending_count.b64 %r1, %d2;\nst.global.u32 [%d1], %r1;\n"
+                "mbarrier.test_wait.shared.b64 %p1, [m], %d2;\nselp.u32 %r1, 1, 0, %p1;\n"
+                "st.global.u32 [%d1+4], %r1;\nmbarrier.arrive_drop.shared.b64 _, [m];\n"
+                "mbarrier.test_wait.shared.b64 %p1, [m], %d2;\nselp.u32 %r1, 1, 0, %p1;\n"
+                "st.global.u32 [%d1+8], %r1;\n"
+                "mbarrier.arrive.expect_tx.shared.b64 %d2, [m], 48;\n"
+                "mbarrier.try_wait.parity.shared.b64 %p1, [m], 1;\nselp.u32 %r1, 1, 0, %p1;\n"
+                "st.global.u32 [%d1+12], %r1;\n"
+                "mbarrier.complete_tx.relaxed.cta.shared.b64 [m], 48;\n"
+                "mbarrier.try_wait.parity.shared.b64 %p1, [m], 1;\nselp.u32 %r1, 1, 0, %p1;\n"
+                "st.global.u32 [%d1+16], %r1;\nmbarrier.inval.shared.b64 [m];\nret;\n}\n",
+        1, 1, words, 8);
+    static const uint32_t results[] = {2, 0, 1, 0, 1};
+    assert_memory_equal(words, results, sizeof results);
+}
+
+/* Threads wait for a bulk copy, which one of them has begun. */
+TEST(a_bulk_copy_and_its_mbarrier) {
+    uint32_t words[64];
+    count_up(words, 64);
+    run(HEAD ".entry k(.param .u64 p) {\n.reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<5>;\n"
+             ".shared .align 16 .b8 s[256];\n.shared .align 8 .b8 m[8];\nld.param.u64 %d1, [p];\n"
+             "mov.u32 %r1, %tid.x;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra W;\n"
+             "mbarrier.init.shared.b64 [m], 1;\n"
+             "mbarrier.arrive.expect_tx.shared.b64 _, [m], 256;\n"
+             "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%d1], 256, "
+             "[m];\nW:\nbar.sync 0;\nL:\nmbarrier.try_wait.parity.shared.b64 %p2, [m], 0;\n"
+             "@!%p2 bra L;\nxor.b32 %r2, %r1, 63;\nshl.b32 %r2, %r2, 2;\nmov.u32 %r3, s;\n"
+             "add.u32 %r2, %r2, %r3;\nld.shared.u32 %r4, [%r2];\nmul.wide.u32 %d2, %r1, 4;\n"
+             "bar.sync 0;\nadd.u64 %d2, %d1, %d2;\nst.global.u32 [%d2], %r4;\nret;\n}\n",
+        1, 64, words, 64);
+    for (uint32_t n = 0; n < 64; n++)
+        assert_int_equal(words[n], 63 - n);
+}
+
+TEST(mistakes_with_an_mbarrier) {
+    fault(BARRIER "mbarrier.init.shared.b64 [m], 0;\nret;\n}\n", CUDA_ERROR_LAUNCH_FAILED);
+    fault(BARRIER "mbarrier.init.shared.b64 [m], 1;\nmbarrier.arrive.shared.b64 _, [m], 2;\n"
+                  "ret;\n}\n",
+          CUDA_ERROR_LAUNCH_FAILED);
+    fault(BARRIER "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [m], [%d1], "
+                  "8, [m];\nret;\n}\n",
+          CUDA_ERROR_MISALIGNED_ADDRESS);
+}
+
+/* ---- clusters ---- */
+
+/* Each block reads the number that the next one of its cluster has in shared memory. */
+TEST(blocks_of_a_cluster_share_memory) {
+    uint32_t words[8] = {0};
+    run(HEAD ".visible .entry k(.param .u64 p)\n.explicitcluster\n.reqnctapercluster 4, 1, 1\n{\n"
+             ".reg .b32 %r<12>; .reg .b64 %d<9>;\n.shared .b32 s;\nld.param.u64 %d1, [p];\n"
+             "mov.u32 %r1, %ctaid.x;\nadd.u32 %r2, %r1, 100;\nst.shared.u32 [s], %r2;\n"
+             "mov.u32 %r3, %cluster_ctarank;\nmov.u32 %r4, %cluster_nctarank;\n"
+             "barrier.cluster.arrive;\nbarrier.cluster.wait;\nadd.u32 %r5, %r3, 1;\n"
+             "rem.u32 %r5, %r5, %r4;\nmov.u32 %r6, s;\nmapa.shared::cluster.u32 %r7, %r6, %r5;\n"
+             "ld.shared::cluster.u32 %r8, [%r7];\ngetctarank.shared::cluster.u32 %r9, %r7;\n"
+             "mad.lo.u32 %r8, %r9, 1000, %r8;\nmul.wide.u32 %d2, %r1, 4;\nadd.u64 %d2, %d1, %d2;\n"
+             "st.global.u32 [%d2], %r8;\nbarrier.cluster.arrive.release;\n"
+             "barrier.cluster.wait.acquire;\nret;\n}\n",
+        8, 1, words, 8);
+    for (uint32_t n = 0; n < 8; n++) {
+        uint32_t next = (n % 4 + 1) % 4;
+        assert_int_equal(words[n], 1000 * next + 100 + n / 4 * 4 + next);
+    }
+}
+
+/* ---- cooperative launches ---- */
+
+/* A barrier of the grid as CUDA's cooperative groups have it: only one thread of each block counts,
+ * and waits for the others. */
+TEST(a_barrier_of_the_grid) {
+    uint32_t words[6] = {0};
+    CUmodule module = load_text(
+        HEAD ".entry k(.param .u64 p) {\n.reg .b32 %r<12>; .reg .b64 %d<9>; .reg .pred %p<5>;\n"
+             "ld.param.u64 %d1, [p];\nmov.u32 %r1, %envreg2;\nmov.u32 %r2, %envreg1;\n"
+             "mov.b64 %d2, {%r1, %r2};\nmov.u32 %r3, %tid.x;\nsetp.ne.u32 %p1, %r3, 0;\n"
+             "@%p1 bra W;\natom.add.release.gpu.u32 %r4, [%d2+4], 1;\n"
+             "L:\nld.acquire.gpu.u32 %r5, [%d2+4];\nsetp.lt.u32 %p2, %r5, 6;\n@%p2 bra L;\n"
+             "mov.u32 %r6, %ctaid.x;\nmul.wide.u32 %d3, %r6, 4;\nadd.u64 %d3, %d1, %d3;\n"
+             "st.global.u32 [%d3], %r5;\nW:\nbar.sync 0;\nret;\n}\n");
+    CUfunction function = NULL;
+    CUdeviceptr at;
+    void *args[] = {&at};
+    OK(cuModuleGetFunction(&function, module, "k"));
+    OK(cuMemAlloc(&at, sizeof words));
+    OK(cuLaunchCooperativeKernel(function, 6, 1, 1, 64, 1, 1, 0, NULL, args));
+    OK(cuMemcpyDtoH(words, at, sizeof words));
+    for (int n = 0; n < 6; n++)
+        assert_int_equal(words[n], 6);
+    OK(cuMemFree(at));
+    OK(cuModuleUnload(module));
+}
+
+/* ---- the heap ---- */
+
+#define HEAP                                                                                       \
+    HEAD ".extern .func (.param .b64 r) malloc (.param .b64 n);\n"                                 \
+         ".extern .func free (.param .b64 a);\n"                                                   \
+         ".entry k(.param .u64 p) {\n.reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<5>;\n"        \
+         "ld.param.u64 %d1, [p];\n"
+#define MALLOC(bytes, to)                                                                          \
+    "{ .param .b64 n; .param .b64 r; st.param.b64 [n], " bytes ";\n"                               \
+    "call.uni (r), malloc, (n);\nld.param.b64 " to ", [r]; }\n"
+#define FREE(from) "{ .param .b64 a; st.param.b64 [a], " from ";\ncall.uni free, (a); }\n"
+
+/* Each thread has memory of its own for a moment, many times. */
+TEST(memory_of_the_heap) {
+    uint32_t words[64];
+    count_up(words, 64);
+    run(HEAP
+        "mov.u32 %r1, %tid.x;\nmul.wide.u32 %d2, %r1, 4;\nadd.u64 %d2, %d1, %d2;\n"
+        "mov.u32 %r2, 0;\nmov.u32 %r4, 0;\nL:\n" MALLOC(
+            "1000",
+            "%d3") "st.u32 [%d3], %r1;\nst.u32 [%d3+996], %r2;\nbar.sync 0;\n"
+                   "ld.u32 %r3, [%d3];\nadd.u32 %r4, %r4, %r3;\nld.u32 %r3, [%d3+996];\n"
+                   "add.u32 %r4, %r4, %r3;\n" FREE("%d3")
+                       FREE("0") "add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, 300;\n@%p1 bra L;\n"
+                                 "st.global.u32 [%d2], %r4;\nret;\n}\n",
+        1, 64, words, 64);
+    for (uint32_t n = 0; n < 64; n++)
+        assert_int_equal(words[n], 300 * n + 299 * 150);
+}
+
+/* What one launch allocates, another one reads; the heap ends where the limit says. */
+TEST(the_heap_has_a_limit) {
+    uint32_t words[4] = {0};
+    run(HEAP MALLOC("8388608",
+                    "%d2") "setp.ne.u64 %p1, %d2, 0;\nselp.u32 %r1, 1, 0, %p1;\n"
+                           "st.global.u32 [%d1], %r1;\n" MALLOC(
+                               "16", "%d3") "setp.ne.u64 %p1, %d3, 0;\nselp.u32 %r1, 1, 0, "
+                                            "%p1;\nst.global.u32 [%d1+4], %r1;\n" FREE("%d2")
+                                                MALLOC("16",
+                                                       "%d3") "st.u32 [%d3], 77;\nst.global.u64 "
+                                                              "[%d1+8], %d3;\nret;\n}\n",
+        1, 1, words, 4);
+    assert_int_equal(words[0], 1);
+    assert_int_equal(words[1], 0);
+    run(HEAP "ld.global.u64 %d2, [%d1+8];\nld.u32 %r1, [%d2];\nst.global.u32 [%d1], %r1;\n" FREE(
+            "%d2") "ret;\n}\n",
+        1, 1, words, 4);
+    assert_int_equal(words[0], 77);
+}
+
+TEST(mistakes_with_the_heap) {
+    fault(HEAP FREE("%d1") "ret;\n}\n", CUDA_ERROR_LAUNCH_FAILED);
+    fault(HEAP MALLOC("64", "%d2") FREE("%d2") FREE("%d2") "ret;\n}\n", CUDA_ERROR_LAUNCH_FAILED);
+    fault(HEAP MALLOC("64", "%d2") "add.u64 %d2, %d2, 16;\n" FREE("%d2") "ret;\n}\n",
+          CUDA_ERROR_LAUNCH_FAILED);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        C(copies_to_shared_memory),
+        C(phases_of_an_mbarrier),
+        C(a_bulk_copy_and_its_mbarrier),
+        C(mistakes_with_an_mbarrier),
+        C(blocks_of_a_cluster_share_memory),
+        C(a_barrier_of_the_grid),
+        C(memory_of_the_heap),
+        C(the_heap_has_a_limit),
+        C(mistakes_with_the_heap),
+    };
+    return RUN(tests);
+}
