@@ -6,8 +6,6 @@
  */
 #include "example.h"
 
-#include <anycuda/sim.h>
-
 /* extern "C" __global__ void improve(double *x, double a, cudaGraphConditionalHandle more):
  * x[0] becomes the mean of itself and a / x[0], x[1] counts. */
 static const char improve_ptx[] =
@@ -42,15 +40,6 @@ static const char improve_ptx[] =
     "    ret;\n"
     "}\n";
 
-/* The simulator does not execute PTX: it calls this function instead. */
-static void simulated_improve(const acu_sim_launch *launch, void *const *args) {
-    double *x = acu_sim_at(launch, *(void *const *)args[0], 2 * sizeof *x);
-    double a = *(const double *)args[1], better = (x[0] + a / x[0]) / 2;
-    acu_sim_set_conditional(launch, *(const unsigned long long *)args[2], better < x[0]);
-    x[0] = better;
-    x[1]++;
-}
-
 /* while (more) improve(x, a, more); */
 static acu_result build(acu_graph *graph, acu_kernel *kernel, acu_buffer *x, double a) {
     acu_conditional more;
@@ -84,7 +73,6 @@ static acu_result square_root(double a, double result[2]) {
 
 int main(void) {
     double root[2];
-    acu_sim_register("improve", simulated_improve);
     acu_result result = example_begin();
     if (!result && acu_supports(ACU_FEATURE_GRAPH_CONDITIONAL_NODES, 0)) {
         printf("not here:\n%s\n", acu_last_error_message());

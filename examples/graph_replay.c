@@ -7,7 +7,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "example.h"
 
-#include <anycuda/sim.h>
 #include <time.h>
 
 enum { COUNT = 256, STEPS = 100, ROUNDS = 50 };
@@ -34,14 +33,6 @@ static const char increment_ptx[] = ".version 7.0\n"
                                     "END:\n"
                                     "    ret;\n"
                                     "}\n";
-
-/* The simulator does not execute PTX: it calls this function instead. */
-static void simulated_increment(const acu_sim_launch *launch, void *const *args) {
-    int n = *(const int *)args[1];
-    int *x = acu_sim_at(launch, *(void *const *)args[0], (size_t)n * sizeof *x);
-    for (int i = 0; i < n; i++)
-        x[i]++;
-}
 
 typedef struct work {
     acu_kernel *kernel;
@@ -115,7 +106,6 @@ static acu_result run(int *wrong) {
 
 int main(void) {
     int wrong = 0;
-    acu_sim_register("increment", simulated_increment);
     acu_result result = example_begin();
     if (!result)
         result = run(&wrong);

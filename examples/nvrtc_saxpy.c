@@ -1,8 +1,9 @@
 /*
  * CUDA C++ source, compiled while the program runs: y = a x + y, a template.
  *
- * The example needs NVRTC, which comes with the toolkit, and prints that where there is none. On
- * the simulator the source is compiled, too, but a C function does the kernel's work.
+ * The example needs NVRTC, which comes with the toolkit, and prints that where there is none. The
+ * simulator runs what NVRTC has compiled; where it stands in for NVRTC, too, it only reads what the
+ * source declares, and a C function does the kernel's work.
  */
 #include "example.h"
 
@@ -26,7 +27,7 @@ static const acu_module_header headers[] = {
     {NULL, NULL},
 };
 
-/* The simulator does not execute PTX: it calls this function instead. */
+/* What the kernel does where there is a simulator, and no NVRTC. */
 static void simulated_saxpy(const acu_sim_launch *launch, void *const *args) {
     int n = *(const int *)args[3];
     float a = *(const float *)args[0];
@@ -56,6 +57,8 @@ static acu_result saxpy(void) {
     ACU_AUTO(acu_buffer) *device_x = NULL;
     ACU_AUTO(acu_buffer) *device_y = NULL;
     ACU_TRY(compile(&module));
+    if (acu_loaded(ACU_NVRTC)->is_sim)
+        acu_sim_register("_Z5saxpyIfEvT_PKS0_PS0_i", simulated_saxpy);
     ACU_TRY(acu_module_get_kernel(module, "saxpy<float>", &kernel));
     ACU_TRY(acu_stream_create(0, NULL, &stream));
     ACU_TRY(acu_buffer_create(stream, ACU_F32, COUNT, &device_x));
@@ -82,7 +85,6 @@ int main(void) {
         x[i] = (float)i;
         y[i] = 1;
     }
-    acu_sim_register("_Z5saxpyIfEvT_PKS0_PS0_i", simulated_saxpy);
     acu_result result = example_begin();
     if (!result)
         result = saxpy();

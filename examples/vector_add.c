@@ -6,8 +6,6 @@
  */
 #include "example.h"
 
-#include <anycuda/sim.h>
-
 enum { COUNT = 1000000 };
 
 /* extern "C" __global__ void vector_add(const float *a, const float *b, float *sum, int n) */
@@ -43,17 +41,6 @@ static const char vector_add_ptx[] = ".version 7.0\n"
                                      "END:\n"
                                      "    ret;\n"
                                      "}\n";
-
-/* The simulator does not execute PTX: it calls this function instead. */
-static void simulated_vector_add(const acu_sim_launch *launch, void *const *args) {
-    int n = *(const int *)args[3];
-    size_t bytes = (size_t)n * sizeof(float);
-    const float *a = acu_sim_at(launch, *(void *const *)args[0], bytes);
-    const float *b = acu_sim_at(launch, *(void *const *)args[1], bytes);
-    float *sum = acu_sim_at(launch, *(void *const *)args[2], bytes);
-    for (int i = 0; i < n; i++)
-        sum[i] = a[i] + b[i];
-}
 
 static float a[COUNT], b[COUNT], sum[COUNT];
 
@@ -94,7 +81,6 @@ int main(void) {
         a[i] = (float)i;
         b[i] = 0.5f * (float)i;
     }
-    acu_sim_register("vector_add", simulated_vector_add);
     acu_result result = example_begin();
     if (!result)
         result = vector_add();

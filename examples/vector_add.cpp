@@ -5,8 +5,6 @@
  * throws what failed; without exceptions a result is looked at: `if (!result) …`.
  */
 #include <anycuda/anycuda.hpp>
-#include <anycuda/sim.h>
-
 #include <cstdio>
 #include <vector>
 
@@ -46,20 +44,6 @@ const char vector_add_ptx[] = ".version 7.0\n"
                               "    ret;\n"
                               "}\n";
 
-/* The simulator does not execute PTX: it calls this function instead. */
-void simulated_vector_add(const acu_sim_launch *launch, void *const *args) {
-    const int n = *static_cast<const int *>(args[3]);
-    const auto at = [&](int arg) {
-        const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(float);
-        return static_cast<float *>(
-            acu_sim_at(launch, *static_cast<void *const *>(args[arg]), bytes));
-    };
-    const float *a = at(0), *b = at(1);
-    float *sum = at(2);
-    for (int i = 0; i < n; i++)
-        sum[i] = a[i] + b[i];
-}
-
 std::vector<float> vector_add(const std::vector<float> &a, const std::vector<float> &b) {
     const auto stream = acu::stream::create(0).value();
     const auto device_a = acu::buffer_of<float>::create_from(stream, a).value();
@@ -79,7 +63,6 @@ std::vector<float> vector_add(const std::vector<float> &a, const std::vector<flo
 } // namespace
 
 int main() {
-    acu_sim_register("vector_add", simulated_vector_add);
     acu_load_options options{};
     options.flags = ACU_LOAD_ALLOW_SIM;
     if (acu::load(options)) {

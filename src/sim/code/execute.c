@@ -107,6 +107,8 @@ void acu_sim_execute_relocate(acu_sim_module *module) {
 typedef struct machine {
     const acu_sim_module *module;
     const acu_sim_device *device;
+    const acu_sim_graph *graph; /* that the launch belongs to; NULL: none */
+    const char *kernel;
     uint64_t barrier[8]; /* of the grid; its blocks count in it */
 } machine;
 
@@ -159,6 +161,15 @@ static bool release(void *data, uint64_t address) {
     return heap && acu_sim_heap_give(heap, (const void *)(uintptr_t)address);
 }
 
+static void set_conditional(void *data, uint64_t handle, unsigned value) {
+    const machine *m = data;
+    acu_sim_thread *self = acu_sim_self();
+    const acu_sim_graph *before = self->graph;
+    self->graph = m->graph; /* also where one of the kernel's other threads asks */
+    acu_sim_set_conditional(&(acu_sim_launch){.kernel = m->kernel}, handle, value);
+    self->graph = before;
+}
+
 static uint64_t find_variable(void *data, const ptx_variable *variable) {
     const machine *m = data;
     return address_of_variable(m->module, variable->name);
@@ -186,11 +197,15 @@ static void report(const acu_sim_kernel_launch *prepared, const ptx_fault *fault
 
 cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared) {
     const acu_sim_function *function = prepared->function;
-    machine m = {.module = function->module, .device = function->module->device};
+    machine m = {.module = function->module,
+                 .device = function->module->device,
+                 .graph = acu_sim_self()->graph,
+                 .kernel = function->entry->name};
     ptx_machine needs = {.find = find_range,
                          .variable = find_variable,
                          .allocate = allocate,
                          .release = release,
+                         .set_conditional = set_conditional,
                          .print = print,
                          .data = &m};
     ptx_fault fault;

@@ -241,6 +241,19 @@ static void do_free(ptx_warp *w, const ptx_op *op) {
     }
 }
 
+/* ---- graphs ---- */
+
+/* void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned value) */
+static void do_set_conditional(ptx_warp *w, const ptx_op *op) {
+    const device_call *call = op->more;
+    const ptx_machine *machine = w->worker->launch->machine;
+    for (uint32_t left = w->mask; left && machine->set_conditional; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        machine->set_conditional(machine->data, argument(w, call, 0, lane),
+                                 (unsigned)argument(w, call, 1, lane));
+    }
+}
+
 /* ---- calls ---- */
 
 static const struct {
@@ -249,7 +262,8 @@ static const struct {
 } functions[] = {{"vprintf", do_vprintf},
                  {"__assertfail", do_assertfail},
                  {"malloc", do_malloc},
-                 {"free", do_free}};
+                 {"free", do_free},
+                 {"cudaGraphSetConditional", do_set_conditional}};
 
 static ptx_copy_place place_of(ptx_lowering *l, const ptx_operand *o, const ptx_variable *formal) {
     if (o->kind == PTX_VARIABLE && o->variable->space == PTX_PARAM)

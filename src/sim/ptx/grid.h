@@ -28,6 +28,8 @@ typedef struct ptx_machine {
      * such memory. */
     uint64_t (*allocate)(void *data, uint64_t bytes);
     bool (*release)(void *data, uint64_t address);
+    /* Does what cudaGraphSetConditional() does. */
+    void (*set_conditional)(void *data, uint64_t handle, unsigned value);
     /* Takes what a thread prints. */
     void (*print)(void *data, const char *text, size_t size);
     void *data;
