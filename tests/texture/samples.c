@@ -3,6 +3,7 @@
  * those that a GPU gave, or writes them:
  *
  *     texture_samples ANSWERS                      compares; exits with 1 where one differs
+ *     texture_samples ptx ANSWERS                  the same, and the simulator executes the PTX
  *     texture_samples write ANSWERS SEED [RAW]     records; RAW gets all answers, bit by bit
  *
  * A line of answers is: name, code, a hash of all answers, and of rows where texels are mixed the
@@ -356,11 +357,13 @@ static int write_answers(const char *path, unsigned seed, const char *raw) {
 int main(int argc, char **argv) {
     int code = 1;
     const bool writes = argc > 3 && strcmp(argv[1], "write") == 0;
-    if (argc != 2 && !writes) {
-        fprintf(stderr, "texture_samples ANSWERS | write ANSWERS SEED [RAW]\n");
+    const bool executes = argc == 3 && strcmp(argv[1], "ptx") == 0;
+    if (argc != 2 && !writes && !executes) {
+        fprintf(stderr, "texture_samples [ptx] ANSWERS | write ANSWERS SEED [RAW]\n");
         return 2;
     }
-    register_texture_kernels();
+    if (!executes)
+        register_texture_kernels();
     if (acu_stream_create(0, NULL, &stream) ||
         acu_buffer_create(stream, ACU_F32, MOST_PLACES * 12, &at) ||
         acu_buffer_create(stream, ACU_U32, MOST_PLACES * 4, &to) ||
@@ -368,8 +371,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "%s\n", acu_last_error_message());
         return 77;
     }
-    code =
-        writes ? write_answers(argv[2], (unsigned)number_of(argv[3]), argv[4]) : compare(argv[1]);
+    code = writes ? write_answers(argv[2], (unsigned)number_of(argv[3]), argv[4])
+                  : compare(argv[executes ? 2 : 1]);
     acu_module_cleanup(&module);
     acu_buffer_cleanup(&to);
     acu_buffer_cleanup(&at);

@@ -4,6 +4,7 @@
 #include "sim/code/function.h"
 #include "sim/code/heap.h"
 #include "sim/code/print.h"
+#include "sim/code/texture_unit.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
 #include "sim/memory/guard.h"
@@ -109,6 +110,7 @@ typedef struct machine {
     const acu_sim_device *device;
     const acu_sim_graph *graph; /* that the launch belongs to; NULL: none */
     const char *kernel;
+    acu_sim_texture_unit unit;
     uint64_t barrier[8]; /* of the grid; its blocks count in it */
 } machine;
 
@@ -180,6 +182,17 @@ static void print(void *data, const char *text, size_t size) {
     acu_sim_print_keep(text, size);
 }
 
+static const void *open_object(void *data, uint64_t handle, bool is_surface) {
+    machine *m = data;
+    return acu_sim_texture_unit_open(&m->unit, handle, is_surface);
+}
+
+static const ptx_textures textures = {.open = open_object,
+                                      .sample = acu_sim_texture_unit_sample,
+                                      .find = acu_sim_texture_unit_find,
+                                      .extent = acu_sim_texture_unit_extent,
+                                      .format = acu_sim_texture_unit_format};
+
 /* Says which thread of the kernel failed, where and why. */
 static void report(const acu_sim_kernel_launch *prepared, const ptx_fault *fault) {
     const ptx_instruction *i = fault->instruction;
@@ -207,6 +220,7 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared) {
                          .release = release,
                          .set_conditional = set_conditional,
                          .print = print,
+                         .textures = &textures,
                          .data = &m};
     ptx_fault fault;
     ptx_launch launch = {.code = function->entry->code,
@@ -223,5 +237,6 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared) {
         launch.cluster[n] = prepared->cluster[n] ? prepared->cluster[n] : 1;
     if (acu_ptx_grid_run(&launch, &fault))
         report(prepared, &fault);
+    acu_sim_texture_unit_close(&m.unit);
     return fault.code == 2 ? cudaErrorLaunchFailure : (cudaError_t)fault.code;
 }

@@ -2,7 +2,6 @@
 #include "sim/code/kernel_launch.h"
 #include "sim/memory/sample.h"
 #include "sim/memory/surface.h"
-#include "sim/memory/texel.h"
 
 #include <string.h>
 
@@ -17,8 +16,10 @@ static const acu_sim_texture *begin_object(const acu_sim_launch *launch, unsigne
     acu_sim_kernel_end(launch, is_surface ? "no surface" : "no texture", handle);
 }
 
-static const acu_sim_texture *begin(const acu_sim_launch *launch, unsigned long long handle) {
-    return begin_object(launch, handle, false);
+static acu_sim_image begin(const acu_sim_launch *launch, unsigned long long handle) {
+    acu_sim_image image;
+    acu_sim_image_of(begin_object(launch, handle, false), &image);
+    return image;
 }
 
 /* A texel whose memory is gone ends the kernel, as any illegal address does. */
@@ -32,10 +33,10 @@ static acu_sim_texel end(const acu_sim_launch *launch, acu_sim_texel texel) {
 }
 
 static acu_sim_place place_of(acu_sim_geometry geometry, unsigned layer, const float *at) {
-    static const unsigned char counts[] = {[ACU_SIM_1D] = 1,          [ACU_SIM_2D] = 2,
-                                           [ACU_SIM_3D] = 3,          [ACU_SIM_1D_LAYERED] = 1,
-                                           [ACU_SIM_2D_LAYERED] = 2,  [ACU_SIM_CUBE] = 3,
-                                           [ACU_SIM_CUBE_LAYERED] = 3};
+    static const unsigned char counts[] = {
+        [ACU_SIM_1D] = 1,          [ACU_SIM_2D] = 2,         [ACU_SIM_3D] = 3,
+        [ACU_SIM_1D_LAYERED] = 1,  [ACU_SIM_2D_LAYERED] = 2, [ACU_SIM_CUBE] = 3,
+        [ACU_SIM_CUBE_LAYERED] = 3};
     acu_sim_place place = {.geometry = geometry, .layer = layer};
     memcpy(place.at, at, counts[geometry] * sizeof *at);
     return place;
@@ -50,14 +51,16 @@ acu_sim_texel acu_sim_texture_sample_level(const acu_sim_launch *launch, unsigne
                                            acu_sim_geometry geometry, unsigned layer,
                                            const float *at, float level) {
     const acu_sim_place place = place_of(geometry, layer, at);
-    return end(launch, acu_sim_sample_level(begin(launch, texture), &place, level));
+    const acu_sim_image image = begin(launch, texture);
+    return end(launch, acu_sim_sample_level(&image, &place, level));
 }
 
 acu_sim_texel acu_sim_texture_sample_grad(const acu_sim_launch *launch, unsigned long long texture,
                                           acu_sim_geometry geometry, unsigned layer,
                                           const float *at, const float *dx, const float *dy) {
     const acu_sim_place place = place_of(geometry, layer, at);
-    return end(launch, acu_sim_sample_grad(begin(launch, texture), &place, dx, dy));
+    const acu_sim_image image = begin(launch, texture);
+    return end(launch, acu_sim_sample_grad(&image, &place, dx, dy));
 }
 
 acu_sim_texel acu_sim_texture_fetch(const acu_sim_launch *launch, unsigned long long texture,
@@ -66,13 +69,15 @@ acu_sim_texel acu_sim_texture_fetch(const acu_sim_launch *launch, unsigned long 
     static const unsigned char counts[] = {1, 2, 3, 1, 2};
     acu_sim_place place = {.geometry = geometry, .layer = layer};
     memcpy(place.texel, at, counts[geometry] * sizeof *at);
-    return end(launch, acu_sim_sample_fetch(begin(launch, texture), &place, level));
+    const acu_sim_image image = begin(launch, texture);
+    return end(launch, acu_sim_sample_fetch(&image, &place, level));
 }
 
 acu_sim_texel acu_sim_texture_gather(const acu_sim_launch *launch, unsigned long long texture,
                                      const float *at, unsigned component) {
     const acu_sim_place place = place_of(ACU_SIM_2D, 0, at);
-    return end(launch, acu_sim_sample_gather(begin(launch, texture), &place, component & 3));
+    const acu_sim_image image = begin(launch, texture);
+    return end(launch, acu_sim_sample_gather(&image, &place, component & 3));
 }
 
 /* ---- surfaces ---- */
@@ -82,10 +87,18 @@ static char *begin_access(const acu_sim_launch *launch, unsigned long long handl
                           const acu_sim_access *access) {
     char *found = NULL;
     const acu_sim_texture *surface = begin_object(launch, handle, true);
-    if (acu_sim_surface_find(surface, access, &found))
+    const acu_sim_array *array = acu_sim_array_of(surface->resource.res.array.array);
+    const acu_sim_surface_found how =
+        array ? acu_sim_surface_find(array, access, &found) : ACU_SIM_SURFACE_OUTSIDE;
+    if (how == ACU_SIM_SURFACE_FOUND)
         return found;
     pthread_mutex_unlock(&acu_sim_lock);
-    acu_sim_kernel_end(launch, "a surface that is accessed beyond its edges", handle);
+    acu_sim_kernel_end(launch,
+                       how == ACU_SIM_SURFACE_OUTSIDE
+                           ? "a surface that is accessed beyond its edges"
+                           : "a surface that is accessed between its "
+                             "elements",
+                       handle);
 }
 
 static acu_sim_access access_of(acu_sim_geometry geometry, unsigned layer, const int *at,

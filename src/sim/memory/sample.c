@@ -4,7 +4,6 @@
 #include "sim/memory/array.h"
 #include "sim/memory/compressed.h"
 #include "sim/memory/footprint.h"
-#include "sim/memory/texel.h"
 
 #include <float.h>
 #include <math.h>
@@ -88,14 +87,14 @@ static void fold(axis *a, int i, long long size, enum cudaTextureAddressMode mod
     *x = *x < 0 ? 0 : *x >= size ? size - 1 : *x;
 }
 
-/* Returns the texels, some 1/256 of a texel beside a coordinate if they are mixed. */
+/* Returns the texels, some 1/256 of a texel beside a coordinate, which is mirrored after that. */
 static axis place_on(float at, int beside, size_t size, enum cudaTextureAddressMode mode,
                      bool normalized, bool mixes) {
     axis a = {0, {0, 0}, 0, {false, false}};
     unsigned bits;
     if (!normalized && mode != cudaAddressModeBorder)
         mode = cudaAddressModeClamp;
-    long long x = texels_of(clean(at), size, mode, normalized, !mixes, &bits);
+    long long x = texels_of(clean(at), size, mode, normalized, !mixes && !beside, &bits);
     if (mixes) {
         x = ((x - (1ll << (bits - 1)) + (1ll << (bits - 9))) >> (bits - 8)) + beside;
         a.weight = (int)(x & (ONE - 1));
@@ -372,7 +371,7 @@ static void read_corners(const acu_sim_texture *t, const acu_sim_image *image,
     const size_t slice = slice_of(image, place->geometry, place->layer, face);
     axis axes[3] = {{0, {0, 0}, 0, {false, false}}};
     for (unsigned i = 0; i < dimensions; i++)
-        axes[i] = place_on(at[i], i < 2 ? place->beside[i] : 0, sizes[i], t->texture.addressMode[i],
+        axes[i] = place_on(at[i], place->beside[i], sizes[i], t->texture.addressMode[i],
                            t->texture.normalizedCoords != 0, mixes);
     c->count = mixes ? 1u << dimensions : 1;
     if (!mixes)
@@ -477,16 +476,6 @@ static acu_sim_texel mix(const acu_sim_image *image, const double sums[4]) {
     return out;
 }
 
-static bool is_mixed(const acu_sim_texture *t, const acu_sim_image *image) {
-    return t->texture.filterMode == cudaFilterModeLinear && acu_sim_image_is_float(image);
-}
-
-/* Finds what a texture reads, and whether that is mixed. */
-static void open_image(const acu_sim_texture *t, acu_sim_image *image) {
-    acu_sim_image_of(t, image);
-    image->mixes = is_mixed(t, image);
-}
-
 static acu_sim_texel sample_one(const acu_sim_texture *t, const acu_sim_image *image,
                                 const acu_sim_place *place, unsigned level) {
     corners c;
@@ -575,24 +564,22 @@ static long long level_of(const acu_sim_texture *t, const acu_sim_image *image, 
     return clamp_level(t, image, by_footprint ? snap(t, parts) : parts);
 }
 
-static acu_sim_texel sample_level(const acu_sim_texture *t, const acu_sim_place *place, float level,
-                                  bool by_footprint) {
-    acu_sim_image image;
-    open_image(t, &image);
+static acu_sim_texel sample_level(const acu_sim_image *image, const acu_sim_place *place,
+                                  float level, bool by_footprint) {
+    const acu_sim_texture *t = image->texture;
     if (t->resource.resType == cudaResourceTypeLinear) /* which is only fetched */
         return (acu_sim_texel){{0}};
-    if (!image.levels)
-        return sample_one(t, &image, place, 0);
-    const long long parts = level_of(t, &image, level, by_footprint);
+    if (!image->levels)
+        return sample_one(t, image, place, 0);
+    const long long parts = level_of(t, image, level, by_footprint);
     const unsigned lower = (unsigned)(parts / ONE);
     const int weight = (int)(parts % ONE);
-    return weight ? sample_two(t, &image, place, lower, weight)
-                  : sample_one(t, &image, place, lower);
+    return weight ? sample_two(t, image, place, lower, weight) : sample_one(t, image, place, lower);
 }
 
-acu_sim_texel acu_sim_sample_level(const acu_sim_texture *t, const acu_sim_place *place,
+acu_sim_texel acu_sim_sample_level(const acu_sim_image *image, const acu_sim_place *place,
                                    float level) {
-    return sample_level(t, place, level, false);
+    return sample_level(image, place, level, false);
 }
 
 /* ---- derivatives ---- */
@@ -707,44 +694,50 @@ static acu_sim_texel sample_along(const acu_sim_texture *t, const acu_sim_image 
     return mix(image, sums);
 }
 
-acu_sim_texel acu_sim_sample_grad(const acu_sim_texture *t, const acu_sim_place *place,
+acu_sim_texel acu_sim_sample_grad(const acu_sim_image *image, const acu_sim_place *place,
                                   const float dx[3], const float dy[3]) {
-    acu_sim_image image;
-    open_image(t, &image);
-    const acu_sim_footprint f = footprint_of(t, &image, place, dx, dy);
-    return f.longer && acu_sim_image_is_float(&image) ? sample_along(t, &image, place, &f)
-                                                      : sample_level(t, place, f.level, true);
+    const acu_sim_texture *t = image->texture;
+    const acu_sim_footprint f = footprint_of(t, image, place, dx, dy);
+    return f.longer && acu_sim_image_is_float(image) ? sample_along(t, image, place, &f)
+                                                     : sample_level(image, place, f.level, true);
 }
 
-acu_sim_texel acu_sim_sample_fetch(const acu_sim_texture *t, const acu_sim_place *place,
+/* Returns the image as its texels are read one by one. */
+static acu_sim_image unmixed(const acu_sim_image *image) {
+    acu_sim_image plain = *image;
+    plain.mixes = false;
+    return plain;
+}
+
+acu_sim_texel acu_sim_sample_fetch(const acu_sim_image *image, const acu_sim_place *place,
                                    int level) {
-    acu_sim_image image;
-    acu_sim_image_of(t, &image);
-    const unsigned from = level < 0 || (unsigned)level >= image.level_count ? 0 : (unsigned)level;
-    const acu_sim_size size = acu_sim_image_size(&image, from);
+    const acu_sim_image plain = unmixed(image);
+    if (level < 0 || (unsigned)level >= plain.level_count)
+        return (acu_sim_texel){{0}};
+    const unsigned from = (unsigned)level;
+    const acu_sim_size size = acu_sim_image_size(&plain, from);
     const size_t sizes[3] = {size.width, size.height, size.depth};
-    size_t where[3] = {0, 0, slice_of(&image, place->geometry, place->layer, 0)};
+    size_t where[3] = {0, 0, slice_of(&plain, place->geometry, place->layer, 0)};
     const bool layered =
         place->geometry == ACU_SIM_1D_LAYERED || place->geometry == ACU_SIM_2D_LAYERED;
     /* CUDA fetches in one dimension from linear memory alone. */
-    if ((place->geometry == ACU_SIM_1D && image.only) ||
-        (layered && place->layer >= image.layer_count))
+    if ((place->geometry == ACU_SIM_1D && plain.only) ||
+        (layered && place->layer >= plain.layer_count))
         return (acu_sim_texel){{0}};
     for (unsigned i = 0; i < dimensions_of(place->geometry); i++) {
         if (place->texel[i] < 0 || (size_t)place->texel[i] >= sizes[i])
             return (acu_sim_texel){{0}};
         where[i] = (size_t)place->texel[i];
     }
-    return acu_sim_image_texel(&image, from, where[0], where[1], where[2]);
+    return acu_sim_image_texel(&plain, from, where[0], where[1], where[2]);
 }
 
-acu_sim_texel acu_sim_sample_gather(const acu_sim_texture *t, const acu_sim_place *place,
+acu_sim_texel acu_sim_sample_gather(const acu_sim_image *image, const acu_sim_place *place,
                                     unsigned component) {
-    acu_sim_image image;
+    const acu_sim_image plain = unmixed(image);
     corners c;
     acu_sim_texel out;
-    acu_sim_image_of(t, &image);
-    read_corners(t, &image, place, 0, true, (share){0, false}, &c);
+    read_corners(image->texture, &plain, place, 0, true, (share){0, false}, &c);
     for (unsigned i = 0; i < 4; i++) /* counterclockwise from the lower left one */
         out.u[i] = c.texel[(i == 1 || i == 2 ? 1u : 0u) | (i < 2 ? 2u : 0u)].u[component];
     return out;

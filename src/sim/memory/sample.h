@@ -5,7 +5,11 @@
 #ifndef ACU_SIM_MEMORY_SAMPLE_H
 #define ACU_SIM_MEMORY_SAMPLE_H
 
-#include "sim/memory/texture.h"
+#include "sim/memory/texel.h"
+
+enum {
+    ACU_SIM_TEXEL = 256 /* a texel beside */
+};
 
 /* Where a sample is taken. */
 typedef struct acu_sim_place {
@@ -13,18 +17,18 @@ typedef struct acu_sim_place {
     unsigned layer;
     float at[3];
     int texel[3];  /* the same, of a fetch */
-    int beside[2]; /* how far beside that, in 1/256 of the level's texels, on the same face */
+    int beside[3]; /* how far beside that, in 1/256 of the level's texels, on the same face */
 } acu_sim_place;
 
 /* Samples with the level of detail that is given, or that derivatives give. */
-acu_sim_texel acu_sim_sample_level(const acu_sim_texture *texture, const acu_sim_place *place,
+acu_sim_texel acu_sim_sample_level(const acu_sim_image *image, const acu_sim_place *place,
                                    float level);
-acu_sim_texel acu_sim_sample_grad(const acu_sim_texture *texture, const acu_sim_place *place,
+acu_sim_texel acu_sim_sample_grad(const acu_sim_image *image, const acu_sim_place *place,
                                   const float dx[3], const float dy[3]);
-acu_sim_texel acu_sim_sample_fetch(const acu_sim_texture *texture, const acu_sim_place *place,
+acu_sim_texel acu_sim_sample_fetch(const acu_sim_image *image, const acu_sim_place *place,
                                    int level);
 /* Returns one component of the four texels that a linear filter would mix. */
-acu_sim_texel acu_sim_sample_gather(const acu_sim_texture *texture, const acu_sim_place *place,
+acu_sim_texel acu_sim_sample_gather(const acu_sim_image *image, const acu_sim_place *place,
                                     unsigned component);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef ACU_SIM_MEMORY_SURFACE_H
 #define ACU_SIM_MEMORY_SURFACE_H
 
-#include "sim/memory/texture.h"
+#include "sim/memory/array.h"
 
 /* An access to a surface: `at` counts bytes along x. */
 typedef struct acu_sim_access {
@@ -13,9 +13,16 @@ typedef struct acu_sim_access {
     size_t size; /* bytes */
 } acu_sim_access;
 
-/* Finds the bytes: sets `found` to NULL where nothing is accessed, because it lies outside or
- * nothing is mapped there. Returns false where the access is a fault. */
-bool acu_sim_surface_find(const acu_sim_texture *surface, const acu_sim_access *access,
-                          char **found);
+typedef enum acu_sim_surface_found {
+    ACU_SIM_SURFACE_FOUND,
+    ACU_SIM_SURFACE_OUTSIDE,
+    ACU_SIM_SURFACE_MISALIGNED
+} acu_sim_surface_found;
+
+/* Finds the bytes of a surface of the array: sets `found` to NULL where nothing is accessed,
+ * because it lies outside or nothing is mapped there. Other returns than that it was found are
+ * faults. */
+acu_sim_surface_found acu_sim_surface_find(const acu_sim_array *array, const acu_sim_access *access,
+                                           char **found);
 
 #endif

@@ -61,9 +61,24 @@ static void apply_view(const struct cudaResourceViewDesc *view, acu_sim_image *i
     }
 }
 
+/* Finds out whether texels have to be looked up one by one: those of arrays to which the program
+ * maps memory, and of memory that is not all in one allocation. */
+static void find_bytes(acu_sim_image *image) {
+    if (image->only) {
+        image->moves = !image->only->bytes;
+        return;
+    }
+    const uintptr_t first = (uintptr_t)image->memory;
+    const size_t size = (image->height - 1) * image->pitch + image->width * image->element;
+    const acu_sim_range *range = acu_sim_range_overlapping(first, 1);
+    image->moves = !range || range->dormant || size > range->base + range->size - first;
+    image->bytes = image->moves ? NULL : acu_sim_range_bytes(range, image->memory);
+}
+
 void acu_sim_image_of(const acu_sim_texture *t, acu_sim_image *image) {
     const struct cudaResourceDesc *r = &t->resource;
-    *image = (acu_sim_image){.level_count = 1,
+    *image = (acu_sim_image){.texture = t,
+                             .level_count = 1,
                              .as_fractions = t->texture.readMode == cudaReadModeNormalizedFloat,
                              .srgb = t->texture.sRGB != 0};
     switch (r->resType) {
@@ -95,6 +110,8 @@ void acu_sim_image_of(const acu_sim_texture *t, acu_sim_image *image) {
     image->layer_count = image->only ? (unsigned)image->only->depth : 1;
     if (image->only && t->view.width)
         apply_view(&t->view, image);
+    image->mixes = t->texture.filterMode == cudaFilterModeLinear && acu_sim_image_is_float(image);
+    find_bytes(image);
 }
 
 acu_sim_size acu_sim_image_size(const acu_sim_image *image, unsigned level) {
@@ -108,11 +125,19 @@ acu_sim_size acu_sim_image_size(const acu_sim_image *image, unsigned level) {
     return (acu_sim_size){a->extent.width * side, height * side, a->depth};
 }
 
-static const void *missing; /* under the simulator's lock */
+static _Thread_local const void *missing;
 
 const void *acu_sim_image_take_missing(void) {
     const void *taken = missing;
     missing = NULL;
+    return taken;
+}
+
+static _Thread_local bool absent;
+
+bool acu_sim_image_take_absent(void) {
+    const bool taken = absent;
+    absent = false;
     return taken;
 }
 
@@ -125,12 +150,12 @@ static void read_bits(const acu_sim_image *image, unsigned level, size_t x, size
     size_t run, size = a ? a->element : image->element;
     memset(bits, 0, 16);
     if (!a)
-        from = image->memory + y * image->pitch + x * size;
+        from = (image->moves ? image->memory : image->bytes) + y * image->pitch + x * size;
     else if (a->bytes)
         from = a->bytes + (z * a->height + y) * a->pitch + x * size;
     else
         from = acu_sim_array_memory_at(a, x * size, y, z, &run);
-    if (!a) {
+    if (!a && image->moves) {
         const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)from, 1);
         const bool there =
             range && !range->dormant && size <= range->base + range->size - (uintptr_t)from;
@@ -140,6 +165,8 @@ static void read_bits(const acu_sim_image *image, unsigned level, size_t x, size
     }
     if (from)
         memcpy(bits, from, size);
+    else if (a)
+        absent = true;
 }
 
 /* ---- what their bits mean ---- */

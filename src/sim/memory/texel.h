@@ -7,16 +7,19 @@
 
 /* What a texture reads: levels, and how their elements are read. */
 typedef struct acu_sim_image {
+    const acu_sim_texture *texture;
     struct cudaChannelFormatDesc format;
     bool as_fractions; /* integers become floats */
     bool srgb;
     bool mixes;                   /* texels are mixed: signed bytes may be less than -1 */
+    bool moves;                   /* texels are looked up, one by one, under the lock */
     acu_sim_array *const *levels; /* NULL: memory */
     acu_sim_array *only;          /* where `levels` leads without a mipmap */
     unsigned level_count;
     unsigned first_layer, layer_count;
     const char *memory;
     size_t width, height, pitch, element; /* of memory */
+    const char *bytes;                    /* where the simulator has `memory`; NULL: it moves */
 } acu_sim_image;
 
 /* The size of a level, at least 1 in each direction. */
@@ -24,6 +27,8 @@ typedef struct acu_sim_size {
     size_t width, height, depth;
 } acu_sim_size;
 
+/* Finds what the texture reads, which is valid as long as the texture and its array or memory are.
+ * Called under the lock; so is whoever reads texels of an image that `moves`. */
 void acu_sim_image_of(const acu_sim_texture *texture, acu_sim_image *image);
 acu_sim_size acu_sim_image_size(const acu_sim_image *image, unsigned level);
 /* Returns whether texels are floats, or become floats, so that they can be mixed. */
@@ -45,8 +50,10 @@ int acu_sim_image_srgb_exponent(double color);
  * acu_sim_image_take_missing() returns the address. */
 acu_sim_texel acu_sim_image_texel(const acu_sim_image *image, unsigned level, size_t x, size_t y,
                                   size_t z);
-/* Returns the last address that was read and is not in memory, once; NULL if there was none. Called
- * under the lock under which the texels were read. */
+/* Returns the last address that this thread read and that is not in memory, once; NULL if there was
+ * none. */
 const void *acu_sim_image_take_missing(void);
+/* Returns, once, whether this thread read a texel of an array where nothing is mapped. */
+bool acu_sim_image_take_absent(void);
 
 #endif

@@ -177,10 +177,6 @@ static void read_words(ptx_lowering *l, const ptx_instruction *i, ptx_access *ac
         access->space = PTX_GLOBAL;
 }
 
-static const ptx_operand *element(const ptx_operand *o, unsigned n) {
-    return o->kind == PTX_LIST ? &o->elements[n] : o;
-}
-
 static unsigned log2_of(unsigned size) {
     return (unsigned)__builtin_ctz(size);
 }
@@ -214,7 +210,7 @@ static void read_elements(ptx_lowering *l, const ptx_operand *list, ptx_access *
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
     access->register_size = access->size < 2 ? 2 : access->size;
     for (unsigned n = 0; n < access->count; n++) {
-        const ptx_operand *o = element(list, n);
+        const ptx_operand *o = acu_ptx_element(list, n);
         access->slots[n] = UINT32_MAX;
         if (o->kind == PTX_SINK && loads)
             continue;

@@ -1,15 +1,15 @@
 /* Atomic operations on memory, and fences. */
+#include "sim/ptx/atomic.h"
+
+#include "sim/ptx/access.h"
 #include "sim/ptx/lane_half.h"
 #include "sim/ptx/lower_inside.h"
-#include "sim/ptx/access.h"
 
 #include <string.h>
 
-typedef enum change { ADD, MIN, MAX, INC, DEC, AND, OR, XOR, EXCH, CAS } change;
-
 typedef struct atomic {
     ptx_space space;
-    change change;
+    ptx_change change;
     ptx_type type;
     unsigned size, count; /* bytes of an element, and elements of a vector */
     bool returns;         /* atom; red does not */
@@ -25,20 +25,20 @@ static uint64_t of_float(float value) {
 }
 
 /* Combines numbers of floating point. */
-static uint64_t combine_float(change kind, ptx_type type, uint64_t a, uint64_t b) {
+static uint64_t combine_float(ptx_change kind, ptx_type type, uint64_t a, uint64_t b) {
     switch (type) {
     case PTX_F32:
         return of_float(number(as_float(a) + as_float(b)));
     case PTX_F64:
         return bits_of_double(double_of(a) + double_of(b));
     case PTX_F16:
-        return kind == ADD   ? add_f16((uint16_t)a, (uint16_t)b)
-               : kind == MIN ? min_f16((uint16_t)a, (uint16_t)b)
-                             : max_f16((uint16_t)a, (uint16_t)b);
+        return kind == PTX_CHANGE_ADD   ? add_f16((uint16_t)a, (uint16_t)b)
+               : kind == PTX_CHANGE_MIN ? min_f16((uint16_t)a, (uint16_t)b)
+                                        : max_f16((uint16_t)a, (uint16_t)b);
     case PTX_BF16:
-        return kind == ADD   ? add_bf16((uint16_t)a, (uint16_t)b)
-               : kind == MIN ? min_bf16((uint16_t)a, (uint16_t)b)
-                             : max_bf16((uint16_t)a, (uint16_t)b);
+        return kind == PTX_CHANGE_ADD   ? add_bf16((uint16_t)a, (uint16_t)b)
+               : kind == PTX_CHANGE_MIN ? min_bf16((uint16_t)a, (uint16_t)b)
+                                        : max_bf16((uint16_t)a, (uint16_t)b);
     case PTX_F16X2:
         return combine_float(kind, PTX_F16, a & 0xffff, b & 0xffff) |
                combine_float(kind, PTX_F16, a >> 16 & 0xffff, b >> 16 & 0xffff) << 16;
@@ -55,40 +55,45 @@ static bool is_below(ptx_type type, uint64_t a, uint64_t b) {
 }
 
 /* Returns what the memory has afterwards. */
-static uint64_t combine(const atomic *a, uint64_t old, uint64_t b, uint64_t c) {
-    bool is_float = a->type == PTX_F32 || a->type == PTX_F64 || a->type == PTX_F16 ||
-                    a->type == PTX_BF16 || a->type == PTX_F16X2 || a->type == PTX_BF16X2;
-    switch (a->change) {
-    case ADD:
-        return is_float ? combine_float(ADD, a->type, old, b) : old + b;
-    case MIN:
-        return is_float ? combine_float(MIN, a->type, old, b) : is_below(a->type, b, old) ? b : old;
-    case MAX:
-        return is_float ? combine_float(MAX, a->type, old, b) : is_below(a->type, old, b) ? b : old;
-    case INC:
+static uint64_t combine(ptx_change change, ptx_type type, uint64_t old, uint64_t b, uint64_t c) {
+    bool is_float = type == PTX_F32 || type == PTX_F64 || type == PTX_F16 || type == PTX_BF16 ||
+                    type == PTX_F16X2 || type == PTX_BF16X2;
+    switch (change) {
+    case PTX_CHANGE_ADD:
+        return is_float ? combine_float(PTX_CHANGE_ADD, type, old, b) : old + b;
+    case PTX_CHANGE_MIN:
+        return is_float                 ? combine_float(PTX_CHANGE_MIN, type, old, b)
+               : is_below(type, b, old) ? b
+                                        : old;
+    case PTX_CHANGE_MAX:
+        return is_float                 ? combine_float(PTX_CHANGE_MAX, type, old, b)
+               : is_below(type, old, b) ? b
+                                        : old;
+    case PTX_CHANGE_INC:
         return old >= b ? 0 : old + 1;
-    case DEC:
+    case PTX_CHANGE_DEC:
         return old == 0 || old > b ? b : old - 1;
-    case AND:
+    case PTX_CHANGE_AND:
         return old & b;
-    case OR:
+    case PTX_CHANGE_OR:
         return old | b;
-    case XOR:
+    case PTX_CHANGE_XOR:
         return old ^ b;
-    case EXCH:
+    case PTX_CHANGE_EXCH:
         return b;
-    default: /* CAS */
+    default: /* PTX_CHANGE_CAS */
         return old == b ? c : old;
     }
 }
 
 /* Changes an element of memory, also if another thread of the host does so at the same time. */
 #define CHANGE(bits)                                                                               \
-    static uint64_t change_##bits(const atomic *a, char *at, uint64_t b, uint64_t c) {             \
+    static uint64_t change_##bits(ptx_change change, ptx_type type, char *at, uint64_t b,          \
+                                  uint64_t c) {                                                    \
         uint##bits##_t *p = (uint##bits##_t *)(void *)at,                                          \
                        old = __atomic_load_n(p, __ATOMIC_RELAXED), wanted;                         \
         do                                                                                         \
-            wanted = (uint##bits##_t)combine(a, old, b, c);                                        \
+            wanted = (uint##bits##_t)combine(change, type, old, b, c);                             \
         while (!__atomic_compare_exchange_n(p, &old, wanted, true, __ATOMIC_SEQ_CST,               \
                                             __ATOMIC_RELAXED));                                    \
         return old;                                                                                \
@@ -97,6 +102,13 @@ CHANGE(16)
 CHANGE(32)
 CHANGE(64)
 #undef CHANGE
+
+uint64_t acu_ptx_change(ptx_change change, ptx_type type, char *at, uint64_t b, uint64_t c) {
+    size_t size = acu_ptx_type_size(type);
+    return size == 8   ? change_64(change, type, at, b, c)
+           : size == 4 ? change_32(change, type, at, b, c)
+                       : change_16(change, type, at, b, c);
+}
 
 static uint64_t get(const ptx_warp *w, ptx_slot slot, unsigned lane, unsigned size) {
     uint64_t value = 0;
@@ -116,11 +128,8 @@ static void do_atomic(ptx_warp *w, const ptx_op *op) {
         char *at = acu_ptx_memory_at(w, op, lane, a->space, where, bytes, bytes, true);
         for (unsigned n = 0; n < a->count; n++) {
             uint64_t b = get(w, a->b[n], lane, a->size),
-                     c = a->change == CAS ? get(w, a->c, lane, a->size) : 0;
-            char *one = at + (size_t)n * a->size;
-            uint64_t old = a->size == 8   ? change_64(a, one, b, c)
-                           : a->size == 4 ? change_32(a, one, b, c)
-                                          : change_16(a, one, b, c);
+                     c = a->change == PTX_CHANGE_CAS ? get(w, a->c, lane, a->size) : 0;
+            uint64_t old = acu_ptx_change(a->change, a->type, at + (size_t)n * a->size, b, c);
             if (a->returns)
                 memcpy((char *)ptx_at(w, a->d[n]) + (size_t)lane * a->size, &old, a->size);
         }
@@ -143,11 +152,7 @@ static void read_atomic(ptx_lowering *l, const ptx_instruction *i, atomic *a) {
     a->size = (unsigned)acu_ptx_type_size(a->type);
     if (kind < 0 || a->size < 2 || a->size > 8)
         acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
-    a->change = (change)kind;
-}
-
-static const ptx_operand *element_of(const ptx_operand *o, unsigned n) {
-    return o->kind == PTX_LIST ? &o->elements[n] : o;
+    a->change = (ptx_change)kind;
 }
 
 void acu_ptx_lower_atom(ptx_lowering *l, const ptx_instruction *i) {
@@ -155,7 +160,7 @@ void acu_ptx_lower_atom(ptx_lowering *l, const ptx_instruction *i) {
     read_atomic(l, i, a);
     a->returns = acu_ptx_is(i, "atom");
     unsigned first = a->returns ? 1 : 0;
-    if (i->operand_count < first + 2 + (a->change == CAS))
+    if (i->operand_count < first + 2 + (a->change == PTX_CHANGE_CAS))
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
     const ptx_operand *value = &i->operands[first + 1];
     if (a->count > 1 &&
@@ -163,11 +168,11 @@ void acu_ptx_lower_atom(ptx_lowering *l, const ptx_instruction *i) {
          (first && (i->operands[0].kind != PTX_LIST || i->operands[0].element_count != a->count))))
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
     for (unsigned n = 0; n < a->count; n++)
-        a->b[n] = acu_ptx_source(l, element_of(value, n), a->type);
-    a->c = a->change == CAS ? acu_ptx_source(l, &i->operands[first + 2], a->type) : 0;
+        a->b[n] = acu_ptx_source(l, acu_ptx_element(value, n), a->type);
+    a->c = a->change == PTX_CHANGE_CAS ? acu_ptx_source(l, &i->operands[first + 2], a->type) : 0;
     ptx_address address = acu_ptx_address(l, &i->operands[first], a->space);
     for (unsigned n = 0; a->returns && n < a->count; n++)
-        a->d[n] = acu_ptx_target(l, element_of(&i->operands[0], n), a->type);
+        a->d[n] = acu_ptx_target(l, acu_ptx_element(&i->operands[0], n), a->type);
     ptx_op *op = acu_ptx_emit(l, do_atomic);
     op->a = address.slot;
     op->value = address.offset;

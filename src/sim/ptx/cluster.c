@@ -36,7 +36,7 @@ static void try_barrier(ptx_cluster *cluster) {
             acu_ptx_warp_release(&block->warps[n], PTX_CLUSTER_BARRIER, 0);
         }
         block->opened++;
-        block->worker->opened++;
+        block->worker->released++;
     }
 }
 

@@ -139,15 +139,15 @@ static bool all_wait(const ptx_worker *worker, unsigned waiting) {
 
 /* Runs blocks until the grid has no more, and those of this worker have ended. */
 static void run_blocks(ptx_worker *worker) {
-    unsigned waiting = 0, opened = 0; /* blocks that wait, one after the other */
+    unsigned waiting = 0, released = 0; /* blocks that wait, one after the other */
     while (!atomic_load_explicit(&worker->grid->failed, memory_order_relaxed)) {
         ptx_block *block = worker->blocks ? worker->blocks : begin_cluster(worker);
         if (!block)
             return;
         ptx_state state = acu_ptx_block_run(block);
         worker->blocks = block->next;
-        waiting = state == PTX_WAITS && opened == worker->opened ? waiting + 1 : 0;
-        opened = worker->opened;
+        waiting = state == PTX_WAITS && released == worker->released ? waiting + 1 : 0;
+        released = worker->released;
         if (state == PTX_ENDED) {
             end_block(worker, block);
             continue;

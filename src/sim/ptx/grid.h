@@ -2,6 +2,7 @@
 #ifndef ACU_SIM_PTX_GRID_H
 #define ACU_SIM_PTX_GRID_H
 
+#include "sim/ptx/texture_machine.h"
 #include "sim/ptx/warp.h"
 
 #include <pthread.h>
@@ -32,6 +33,7 @@ typedef struct ptx_machine {
     void (*set_conditional)(void *data, uint64_t handle, unsigned value);
     /* Takes what a thread prints. */
     void (*print)(void *data, const char *text, size_t size);
+    const ptx_textures *textures; /* NULL: there are none */
     void *data;
 } ptx_machine;
 
@@ -73,7 +75,7 @@ enum {
     PTX_BARRIERS = 16,
     PTX_CLUSTER_BARRIER = PTX_BARRIERS, /* the number of the cluster's, behind those of the block */
     PTX_MOST_BLOCKS = 16,               /* of a cluster */
-    PTX_CACHED = 4,                     /* ranges that a worker remembers */
+    PTX_CACHED = 4,                     /* ranges, and textures, that a worker remembers */
 };
 
 /* Addresses of shared and local memory, and of the kernel's parameters, in the generic space. No
@@ -136,18 +138,27 @@ typedef struct ptx_site {
     ptx_pattern pattern;
 } ptx_site;
 
+/* A texture or a surface that was opened. */
+typedef struct ptx_opened {
+    uint64_t handle;
+    bool is_surface;
+    const void *object; /* NULL: this is empty */
+} ptx_opened;
+
 /* A thread that runs blocks, one after the other, or in turns where they wait for each other. */
 struct ptx_worker {
     ptx_range cached[PTX_CACHED];
     unsigned next_cached;
     ptx_site *site; /* for each operation that accesses memory */
+    ptx_opened opened[PTX_CACHED];
+    unsigned next_opened, last_opened;
     const ptx_launch *launch;
     ptx_grid *grid;
     char *bank;         /* of the launch */
     ptx_block *blocks;  /* that are alive */
     ptx_block *spare;   /* that can be used again */
     ptx_block *created; /* all of them: the last one that was made */
-    unsigned opened;    /* barriers of clusters */
+    unsigned released;  /* barriers of clusters that were opened */
     jmp_buf end;        /* where a fault jumps */
     ptx_fault fault;
 };

@@ -251,6 +251,11 @@ static ptx_slot shared_address(ptx_lowering *l, const ptx_variable *v, uint64_t 
 static ptx_slot address_of(ptx_lowering *l, const ptx_operand *o, unsigned size) {
     const ptx_variable *v = o->variable;
     uint64_t offset = (uint64_t)o->offset;
+    if (v->type == PTX_TEXREF || v->type == PTX_SAMPLERREF || v->type == PTX_SURFREF)
+        acu_ptx_not_simulated(l,
+                              "the simulator has no texture and surface references, such as %s: "
+                              "use a texture or surface object",
+                              v->name);
     switch (v->space) {
     case PTX_SHARED:
         return shared_address(l, v, offset, size);
@@ -312,6 +317,10 @@ ptx_slot acu_ptx_target(ptx_lowering *l, const ptx_operand *o, ptx_type type) {
     if (o->kind != PTX_REGISTER || acu_ptx_register_size(l, o) != size)
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
     return acu_ptx_register_slot(l, o->number);
+}
+
+const ptx_operand *acu_ptx_element(const ptx_operand *o, unsigned n) {
+    return o->kind == PTX_LIST ? &o->elements[n] : o;
 }
 
 /* ---- operations ---- */

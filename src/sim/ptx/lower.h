@@ -65,6 +65,8 @@ ptx_slot acu_ptx_constant(ptx_lowering *lowering, uint64_t bits, unsigned size);
 /* Returns a slot of zeroed state that the warp keeps, for `key`: the carry, for example. */
 ptx_slot acu_ptx_state(ptx_lowering *lowering, unsigned key, unsigned size);
 enum { PTX_STATE_CARRY, PTX_STATE_COUNT };
+/* Returns an element of a list; the operand itself if it is none. */
+const ptx_operand *acu_ptx_element(const ptx_operand *operand, unsigned number);
 /* Returns the bytes of the elements of the register that the operand is; 0: a predicate. */
 unsigned acu_ptx_register_size(const ptx_lowering *lowering, const ptx_operand *operand);
 
@@ -125,9 +127,10 @@ ptx_lower acu_ptx_lower_activemask, acu_ptx_lower_atom, acu_ptx_lower_barrier, a
     acu_ptx_lower_elect, acu_ptx_lower_exit, acu_ptx_lower_fence, acu_ptx_lower_getctarank,
     acu_ptx_lower_isspacep, acu_ptx_lower_mapa, acu_ptx_lower_mbarrier, acu_ptx_lower_load,
     acu_ptx_lower_lop3, acu_ptx_lower_match, acu_ptx_lower_mov, acu_ptx_lower_nothing,
-    acu_ptx_lower_redux, acu_ptx_lower_return, acu_ptx_lower_set, acu_ptx_lower_setp,
-    acu_ptx_lower_shfl, acu_ptx_lower_store, acu_ptx_lower_trap, acu_ptx_lower_video,
-    acu_ptx_lower_vote;
+    acu_ptx_lower_redux, acu_ptx_lower_query, acu_ptx_lower_suld, acu_ptx_lower_sured,
+    acu_ptx_lower_sust, acu_ptx_lower_tex, acu_ptx_lower_tld4, acu_ptx_lower_return,
+    acu_ptx_lower_set, acu_ptx_lower_setp, acu_ptx_lower_shfl, acu_ptx_lower_store,
+    acu_ptx_lower_trap, acu_ptx_lower_video, acu_ptx_lower_vote;
 
 /* Lowers barrier.cluster, whose first words are taken. */
 void acu_ptx_lower_cluster_barrier(ptx_lowering *lowering, const ptx_instruction *instruction,

@@ -47,7 +47,14 @@ static const struct {
     {"setp", acu_ptx_lower_setp, false, PTX_WRITES_FIRST},
     {"shfl", acu_ptx_lower_shfl, false, PTX_WRITES_FIRST},
     {"st", acu_ptx_lower_store, false, PTX_WRITES_NOTHING},
+    {"suld", acu_ptx_lower_suld, false, PTX_WRITES_FIRST},
+    {"suq", acu_ptx_lower_query, false, PTX_WRITES_FIRST},
+    {"sured", acu_ptx_lower_sured, false, PTX_WRITES_ANY},
+    {"sust", acu_ptx_lower_sust, false, PTX_WRITES_NOTHING},
+    {"tex", acu_ptx_lower_tex, false, PTX_WRITES_FIRST},
+    {"tld4", acu_ptx_lower_tld4, false, PTX_WRITES_FIRST},
     {"trap", acu_ptx_lower_trap, false, PTX_WRITES_NOTHING},
+    {"txq", acu_ptx_lower_query, false, PTX_WRITES_FIRST},
     {"vabsdiff", acu_ptx_lower_video, false, PTX_WRITES_ANY},
     {"vabsdiff2", acu_ptx_lower_video, false, PTX_WRITES_ANY},
     {"vabsdiff4", acu_ptx_lower_video, false, PTX_WRITES_ANY},
@@ -63,6 +70,7 @@ static const struct {
     {"vmin", acu_ptx_lower_video, false, PTX_WRITES_ANY},
     {"vmin2", acu_ptx_lower_video, false, PTX_WRITES_ANY},
     {"vmin4", acu_ptx_lower_video, false, PTX_WRITES_ANY},
+    {"vote", acu_ptx_lower_vote, false, PTX_WRITES_FIRST},
     {"vset", acu_ptx_lower_video, false, PTX_WRITES_ANY},
     {"vset2", acu_ptx_lower_video, false, PTX_WRITES_ANY},
     {"vset4", acu_ptx_lower_video, false, PTX_WRITES_ANY},
@@ -71,7 +79,6 @@ static const struct {
     {"vsub", acu_ptx_lower_video, false, PTX_WRITES_ANY},
     {"vsub2", acu_ptx_lower_video, false, PTX_WRITES_ANY},
     {"vsub4", acu_ptx_lower_video, false, PTX_WRITES_ANY},
-    {"vote", acu_ptx_lower_vote, false, PTX_WRITES_FIRST},
 };
 
 /* Returns the number of the row for the opcode; -1 if there is none. */

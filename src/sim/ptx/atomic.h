@@ -1,0 +1,24 @@
+/* What atomic operations make of memory. */
+#ifndef ACU_SIM_PTX_ATOMIC_H
+#define ACU_SIM_PTX_ATOMIC_H
+
+#include "sim/ptx/ptx_module.h"
+
+typedef enum ptx_change {
+    PTX_CHANGE_ADD,
+    PTX_CHANGE_MIN,
+    PTX_CHANGE_MAX,
+    PTX_CHANGE_INC,
+    PTX_CHANGE_DEC,
+    PTX_CHANGE_AND,
+    PTX_CHANGE_OR,
+    PTX_CHANGE_XOR,
+    PTX_CHANGE_EXCH,
+    PTX_CHANGE_CAS
+} ptx_change;
+
+/* Changes an element of memory by `b`, and of a compare-and-swap to `c`, also if another thread of
+ * the host changes it at the same time. Returns what was there before. */
+uint64_t acu_ptx_change(ptx_change change, ptx_type type, char *at, uint64_t b, uint64_t c);
+
+#endif
