@@ -74,8 +74,11 @@ static acu_sim_geometry geometry_of(ptx_geometry geometry) {
 
 static acu_sim_place place_of(const ptx_sample *s) {
     acu_sim_place place = {.geometry = geometry_of(s->geometry), .layer = s->layer};
-    memcpy(place.at, s->at, sizeof place.at);
     for (int i = 0; i < 3; i++) {
+        place.at[i] = s->at[i];
+        place.texel[i] = s->texel[i];
+    }
+    for (int i = 0; s->has_offset && i < 3; i++) {
         place.texel[i] = (int)((unsigned)s->texel[i] + (unsigned)s->offset[i]);
         place.beside[i] = s->offset[i] * ACU_SIM_TEXEL;
     }
@@ -101,9 +104,11 @@ uint64_t acu_sim_texture_unit_sample(const void *texture, const ptx_sample *s, p
     if (o->image.moves)
         pthread_mutex_lock(&acu_sim_lock);
     const acu_sim_texel read = sample(&o->image, s);
-    if (o->image.moves)
-        pthread_mutex_unlock(&acu_sim_lock);
     memcpy(texel->bits, read.u, sizeof texel->bits);
+    texel->resident = true;
+    if (!o->image.moves)
+        return 0;
+    pthread_mutex_unlock(&acu_sim_lock);
     texel->resident = !acu_sim_image_take_absent();
     return (uint64_t)(uintptr_t)acu_sim_image_take_missing();
 }

@@ -70,14 +70,10 @@ static long long remainder_of(long long x, long long size) {
     return (x % size + size) % size;
 }
 
-/* Brings a texel beyond the edge back, or marks the border. */
-static void fold(axis *a, int i, long long size, enum cudaTextureAddressMode mode) {
-    long long *x = &a->texel[i];
-    a->is_outside[i] = false;
+/* Brings a texel beyond the edge back; returns whether it is the border. */
+static bool fold(long long *x, long long size, enum cudaTextureAddressMode mode) {
     if (*x >= 0 && *x < size)
-        return;
-    if (mode == cudaAddressModeBorder)
-        a->is_outside[i] = true;
+        return false;
     if (mode == cudaAddressModeWrap)
         *x = remainder_of(*x, size);
     if (mode == cudaAddressModeMirror) {
@@ -85,32 +81,45 @@ static void fold(axis *a, int i, long long size, enum cudaTextureAddressMode mod
         *x = both < size ? both : 2 * size - 1 - both;
     }
     *x = *x < 0 ? 0 : *x >= size ? size - 1 : *x;
+    return mode == cudaAddressModeBorder;
 }
 
-/* Returns the texels, some 1/256 of a texel beside a coordinate, which is mirrored after that. */
+/* Returns the mode in which a coordinate is brought back: those that count texels know two. */
+static enum cudaTextureAddressMode mode_of(enum cudaTextureAddressMode mode, bool normalized) {
+    return normalized || mode == cudaAddressModeBorder ? mode : cudaAddressModeClamp;
+}
+
+/* Returns the texels that are mixed, some 1/256 of a texel beside a coordinate. */
 static axis place_on(float at, int beside, size_t size, enum cudaTextureAddressMode mode,
-                     bool normalized, bool mixes) {
+                     bool normalized) {
     axis a = {0, {0, 0}, 0, {false, false}};
     unsigned bits;
-    if (!normalized && mode != cudaAddressModeBorder)
-        mode = cudaAddressModeClamp;
-    long long x = texels_of(clean(at), size, mode, normalized, !mixes && !beside, &bits);
-    if (mixes) {
-        x = ((x - (1ll << (bits - 1)) + (1ll << (bits - 9))) >> (bits - 8)) + beside;
-        a.weight = (int)(x & (ONE - 1));
-        x >>= 8;
-    } else {
-        x = ((x >> (bits - 8)) + beside) >> 8;
-        if (mode == cudaAddressModeMirror && x == (long long)size)
-            x--; /* the edge itself, of which the mirror has none */
-    }
-    a.first = a.texel[0] = x;
-    a.texel[1] = x + 1;
-    fold(&a, 0, (long long)size, mode);
-    fold(&a, 1, (long long)size, mode);
+    mode = mode_of(mode, normalized);
+    long long x = texels_of(clean(at), size, mode, normalized, false, &bits);
+    x = ((x - (1ll << (bits - 1)) + (1ll << (bits - 9))) >> (bits - 8)) + beside;
+    a.weight = (int)(x & (ONE - 1));
+    a.first = a.texel[0] = x >> 8;
+    a.texel[1] = a.first + 1;
+    for (int i = 0; i < 2; i++)
+        a.is_outside[i] = fold(&a.texel[i], (long long)size, mode);
     if (a.texel[0] == a.texel[1] && mode == cudaAddressModeClamp)
         a.weight = 0; /* at an edge there is one texel, of which nothing is rounded */
     return a;
+}
+
+/* Returns the texel at a coordinate, or some 1/256 of a texel beside it, which is mirrored after
+ * that; says whether it is the border. */
+static size_t point_on(float at, int beside, size_t size, enum cudaTextureAddressMode mode,
+                       bool normalized, bool *is_outside) {
+    unsigned bits;
+    mode = mode_of(mode, normalized);
+    long long x = texels_of(clean(at), size, mode, normalized, !beside, &bits);
+    x = ((x >> (bits - 8)) + beside) >> 8;
+    if (mode == cudaAddressModeMirror && x == (long long)size)
+        x--; /* the edge itself, of which the mirror has none */
+    if (fold(&x, (long long)size, mode))
+        *is_outside = true;
+    return (size_t)x;
 }
 
 /* ---- cubes ---- */
@@ -197,18 +206,20 @@ static bool is_cube(acu_sim_geometry geometry) {
 /* Returns the slice where the texels are: the layer, and the face of a cube. */
 static size_t slice_of(const acu_sim_image *image, acu_sim_geometry geometry, unsigned layer,
                        unsigned face) {
-    const unsigned faces = is_cube(geometry) ? 6 : 1;
-    const unsigned count = image->layer_count / faces;
     const bool layered = geometry == ACU_SIM_1D_LAYERED || geometry == ACU_SIM_2D_LAYERED ||
                          geometry == ACU_SIM_CUBE_LAYERED;
-    const size_t from = layered && count ? layer < count ? layer : count - 1 : 0;
+    if (!layered)
+        return image->first_layer + face;
+    const unsigned faces = is_cube(geometry) ? 6 : 1;
+    const unsigned count = image->layer_count / faces;
+    const size_t from = count ? layer < count ? layer : count - 1 : 0;
     return image->first_layer + from * faces + face;
 }
 
 /* Returns the integer that means 1 where texels are mixed: that of signed bytes has 8 bits. */
 static double own_most(const acu_sim_image *image, int component) {
-    const double most = acu_sim_image_most(image, component);
-    const bool is_block = acu_sim_compressed_size(image->format.f) > 0;
+    const double most = image->most[component];
+    const bool is_block = image->is_compressed;
     return most == 32767 && image->format.x == 8 && !is_block ? 127 : most;
 }
 
@@ -216,7 +227,7 @@ static double own_most(const acu_sim_image *image, int component) {
  * has 8 bits. */
 static double border_most(const acu_sim_image *image, int component) {
     const double most = own_most(image, component);
-    const bool is_wide = acu_sim_compressed_size(image->format.f) > 0 && !image->format.w;
+    const bool is_wide = image->is_compressed && !image->format.w;
     return most == 65535 && image->format.x == 8 && !is_wide ? 255 : most;
 }
 
@@ -228,7 +239,7 @@ static float border_part(const acu_sim_image *image, int component, float x) {
         return acu_sim_image_srgb_color(x);
     if (!(most > 0))
         return x;
-    const double least = acu_sim_image_most(image, component) == 32767 ? -1 : 0;
+    const double least = image->most[component] == 32767 ? -1 : 0;
     const double within = (double)x > 1 ? 1 : (double)x > least ? (double)x : least;
     return (float)((double)-floor_of(0.5 - within * most) / most);
 }
@@ -239,7 +250,7 @@ static acu_sim_texel border_of(const acu_sim_texture *t, const acu_sim_image *im
     const struct cudaChannelFormatDesc *f = &image->format;
     const int channels = 1 + (f->y != 0) + (f->z != 0) + (f->w != 0);
     acu_sim_texel texel = {{0}};
-    texel.f[3] = acu_sim_compressed_size(f->f) ? 1 : 0;
+    texel.f[3] = image->is_compressed ? 1 : 0;
     for (int i = 0; i < channels; i++)
         texel.f[i] = border_part(image, i, t->texture.borderColor[i]);
     return texel;
@@ -331,7 +342,7 @@ static void read_seamless(const acu_sim_image *image, const acu_sim_place *place
     axis axes[2];
     int missing = -1;
     for (int i = 0; i < 2; i++) /* in a border nothing is brought back */
-        axes[i] = place_on(at[i], place->beside[i], size.width, cudaAddressModeBorder, true, true);
+        axes[i] = place_on(at[i], place->beside[i], size.width, cudaAddressModeBorder, true);
     for (int i = 0, corner = is_at_corner(axes, n); corner && i < 2; i++)
         clamp_to_edge(&axes[i], n);
     c->count = 4;
@@ -353,33 +364,12 @@ static void read_seamless(const acu_sim_image *image, const acu_sim_place *place
         divide_missing(c, missing);
 }
 
-static void read_corners(const acu_sim_texture *t, const acu_sim_image *image,
-                         const acu_sim_place *place, unsigned level, bool mixes, share of,
-                         corners *c) {
-    if (mixes && t->texture.seamlessCubemap && is_cube(place->geometry)) {
-        read_seamless(image, place, level, of, c);
-        return;
-    }
+/* Sets the texels and the weights of the corners of a square or a cube, or of two texels. */
+static void read_mixed(const acu_sim_texture *t, const acu_sim_image *image,
+                       const acu_sim_place *place, const axis axes[3], size_t slice, unsigned level,
+                       corners *c) {
     const unsigned dimensions = mixed_dimensions(t, place->geometry);
-    const acu_sim_size size = acu_sim_image_size(image, level);
-    const size_t sizes[3] = {size.width, size.height, size.depth};
-    float at[3] = {place->at[0], place->geometry == ACU_SIM_1D ? 0 : place->at[1], place->at[2]};
-    const bool cube = is_cube(place->geometry);
-    const unsigned face = cube ? choose_face(at) : 0;
-    if (cube)
-        place_on_face(face, at);
-    const size_t slice = slice_of(image, place->geometry, place->layer, face);
-    axis axes[3] = {{0, {0, 0}, 0, {false, false}}};
-    for (unsigned i = 0; i < dimensions; i++)
-        axes[i] = place_on(at[i], place->beside[i], sizes[i], t->texture.addressMode[i],
-                           t->texture.normalizedCoords != 0, mixes);
-    c->count = mixes ? 1u << dimensions : 1;
-    if (!mixes)
-        c->weight[0] = weight_of(of);
-    else if (dimensions == 3)
-        set_cube(c->weight, weight_of(of), axes[0].weight, axes[1].weight, axes[2].weight);
-    else
-        set_square(c->weight, weight_of(of), axes[0].weight, axes[1].weight);
+    c->count = 1u << dimensions;
     for (unsigned k = 0; k < c->count; k++) {
         bool outside = false;
         size_t where[3] = {0, 0, slice};
@@ -391,6 +381,60 @@ static void read_corners(const acu_sim_texture *t, const acu_sim_image *image,
         c->texel[k] = outside ? border_of(t, image)
                               : acu_sim_image_texel(image, level, where[0], where[1], where[2]);
     }
+}
+
+/* Brings the coordinates onto a level's texels: those of a cube onto a face. Returns the slice. */
+static size_t prepare(const acu_sim_image *image, const acu_sim_place *place, float at[3]) {
+    unsigned face = 0;
+    at[0] = place->at[0];
+    at[1] = place->geometry == ACU_SIM_1D ? 0 : place->at[1];
+    at[2] = place->at[2];
+    if (is_cube(place->geometry))
+        face = face_of(at);
+    return slice_of(image, place->geometry, place->layer, face);
+}
+
+/* Reads the texel at a place. */
+static acu_sim_texel read_point(const acu_sim_texture *t, const acu_sim_image *image,
+                                const acu_sim_place *place, unsigned level) {
+    const acu_sim_size size = acu_sim_image_size(image, level);
+    const size_t sizes[3] = {size.width, size.height, size.depth};
+    float at[3];
+    size_t where[3] = {0, 0, prepare(image, place, at)};
+    bool outside = false;
+    for (unsigned i = 0; i < dimensions_of(place->geometry); i++)
+        where[i] = point_on(at[i], place->beside[i], sizes[i], t->texture.addressMode[i],
+                            t->texture.normalizedCoords != 0, &outside);
+    return outside ? border_of(t, image)
+                   : acu_sim_image_texel(image, level, where[0], where[1], where[2]);
+}
+
+static void read_corners(const acu_sim_texture *t, const acu_sim_image *image,
+                         const acu_sim_place *place, unsigned level, bool mixes, share of,
+                         corners *c) {
+    if (!mixes) {
+        c->count = 1;
+        c->weight[0] = weight_of(of);
+        c->texel[0] = read_point(t, image, place, level);
+        return;
+    }
+    if (t->texture.seamlessCubemap && is_cube(place->geometry)) {
+        read_seamless(image, place, level, of, c);
+        return;
+    }
+    const acu_sim_size size = acu_sim_image_size(image, level);
+    const size_t sizes[3] = {size.width, size.height, size.depth};
+    float at[3];
+    const size_t slice = prepare(image, place, at);
+    axis axes[3] = {{0, {0, 0}, 0, {false, false}}};
+    for (unsigned i = 0; i < mixed_dimensions(t, place->geometry); i++)
+        axes[i] = place_on(at[i], place->beside[i], sizes[i], t->texture.addressMode[i],
+                           t->texture.normalizedCoords != 0);
+    if (mixed_dimensions(t, place->geometry) == 3)
+        set_cube(c->weight, weight_of(of), axes[0].weight, axes[1].weight, axes[2].weight);
+    else
+        set_square(c->weight, weight_of(of), axes[0].weight, axes[1].weight);
+    read_mixed(t, image, place, axes, slice, level, c);
 }
 
 /* Returns the nearest float, and of two the one that is further away from 0. */
@@ -414,7 +458,7 @@ static double widen(double sum) {
 
 /* Rounds what was mixed as a GPU does: fractions to 16 bits, and halves and sRGB to halves. */
 static float round_as(const acu_sim_image *image, int component, double sum) {
-    const double most = acu_sim_image_most(image, component);
+    const double most = image->most[component];
     if (most > own_most(image, component))
         return (float)(widen(sum) / most);
     if (most > 0)
@@ -437,12 +481,13 @@ static double unit_of(const acu_sim_image *image, const corners *c, unsigned fir
     const bool is_color = image->srgb && image->format.x == 8, is_half = image->format.x == 16;
     double most = 0;
     int exponent;
+    if (image->most[component] > 0 || !(is_color || is_half))
+        return 0;
     for (unsigned k = first; k < c->count && k < first + 4; k++) {
         const double size = fabs((double)c->texel[k].f[component]);
         most = c->weight[k] && size > most ? size : most;
     }
-    if (acu_sim_image_most(image, component) > 0 || !(is_color || is_half) || !(most > 0) ||
-        isinf(most))
+    if (!(most > 0) || isinf(most))
         return 0;
     if (is_color)
         return ldexp(1, acu_sim_image_srgb_exponent(most) - 8);
@@ -458,7 +503,7 @@ static double cut_off(double x, double unit) {
 /* Adds what the corners weigh together, each `part` of its weight. The sums of a cube's two squares
  * are cut off, too, as the larger one's weighed numbers are. */
 static void add_corners(const acu_sim_image *image, const corners *c, double part, double sums[4]) {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < image->channels; i++) {
         const double units[2] = {unit_of(image, c, 0, i), unit_of(image, c, 4, i)},
                      wide = units[0] > units[1] ? units[0] : units[1];
         double squares[2] = {0};
@@ -470,8 +515,8 @@ static void add_corners(const acu_sim_image *image, const corners *c, double par
 }
 
 static acu_sim_texel mix(const acu_sim_image *image, const double sums[4]) {
-    acu_sim_texel out;
-    for (int i = 0; i < 4; i++)
+    acu_sim_texel out = {{0}};
+    for (int i = 0; i < image->channels; i++)
         out.f[i] = round_as(image, i, sums[i] / ONE);
     return out;
 }
@@ -480,9 +525,9 @@ static acu_sim_texel sample_one(const acu_sim_texture *t, const acu_sim_image *i
                                 const acu_sim_place *place, unsigned level) {
     corners c;
     double sums[4] = {0};
-    read_corners(t, image, place, level, image->mixes, (share){0, false}, &c);
     if (!image->mixes)
-        return c.texel[0];
+        return read_point(t, image, place, level);
+    read_corners(t, image, place, level, true, (share){0, false}, &c);
     add_corners(image, &c, 1, sums);
     return mix(image, sums);
 }
@@ -698,46 +743,50 @@ acu_sim_texel acu_sim_sample_grad(const acu_sim_image *image, const acu_sim_plac
                                   const float dx[3], const float dy[3]) {
     const acu_sim_texture *t = image->texture;
     const acu_sim_footprint f = footprint_of(t, image, place, dx, dy);
-    return f.longer && acu_sim_image_is_float(image) ? sample_along(t, image, place, &f)
-                                                     : sample_level(image, place, f.level, true);
+    return f.longer && image->is_float ? sample_along(t, image, place, &f)
+                                       : sample_level(image, place, f.level, true);
 }
 
-/* Returns the image as its texels are read one by one. */
-static acu_sim_image unmixed(const acu_sim_image *image) {
-    acu_sim_image plain = *image;
-    plain.mixes = false;
-    return plain;
+/* Returns the image as its texels are read one by one; that is `copy` where they would be mixed. */
+static const acu_sim_image *unmixed(const acu_sim_image *image, acu_sim_image *copy) {
+    if (!image->mixes)
+        return image;
+    *copy = *image;
+    copy->mixes = false;
+    return copy;
 }
 
 acu_sim_texel acu_sim_sample_fetch(const acu_sim_image *image, const acu_sim_place *place,
                                    int level) {
-    const acu_sim_image plain = unmixed(image);
-    if (level < 0 || (unsigned)level >= plain.level_count)
+    acu_sim_image copy;
+    const acu_sim_image *plain = unmixed(image, &copy);
+    if (level < 0 || (unsigned)level >= plain->level_count)
         return (acu_sim_texel){{0}};
     const unsigned from = (unsigned)level;
-    const acu_sim_size size = acu_sim_image_size(&plain, from);
+    const acu_sim_size size = acu_sim_image_size(plain, from);
     const size_t sizes[3] = {size.width, size.height, size.depth};
-    size_t where[3] = {0, 0, slice_of(&plain, place->geometry, place->layer, 0)};
+    size_t where[3] = {0, 0, slice_of(plain, place->geometry, place->layer, 0)};
     const bool layered =
         place->geometry == ACU_SIM_1D_LAYERED || place->geometry == ACU_SIM_2D_LAYERED;
     /* CUDA fetches in one dimension from linear memory alone. */
-    if ((place->geometry == ACU_SIM_1D && plain.only) ||
-        (layered && place->layer >= plain.layer_count))
+    if ((place->geometry == ACU_SIM_1D && plain->only) ||
+        (layered && place->layer >= plain->layer_count))
         return (acu_sim_texel){{0}};
     for (unsigned i = 0; i < dimensions_of(place->geometry); i++) {
         if (place->texel[i] < 0 || (size_t)place->texel[i] >= sizes[i])
             return (acu_sim_texel){{0}};
         where[i] = (size_t)place->texel[i];
     }
-    return acu_sim_image_texel(&plain, from, where[0], where[1], where[2]);
+    return acu_sim_image_texel(plain, from, where[0], where[1], where[2]);
 }
 
 acu_sim_texel acu_sim_sample_gather(const acu_sim_image *image, const acu_sim_place *place,
                                     unsigned component) {
-    const acu_sim_image plain = unmixed(image);
+    acu_sim_image copy;
+    const acu_sim_image *plain = unmixed(image, &copy);
     corners c;
     acu_sim_texel out;
-    read_corners(image->texture, &plain, place, 0, true, (share){0, false}, &c);
+    read_corners(image->texture, plain, place, 0, true, (share){0, false}, &c);
     for (unsigned i = 0; i < 4; i++) /* counterclockwise from the lower left one */
         out.u[i] = c.texel[(i == 1 || i == 2 ? 1u : 0u) | (i < 2 ? 2u : 0u)].u[component];
     return out;

@@ -61,6 +61,50 @@ static void apply_view(const struct cudaResourceViewDesc *view, acu_sim_image *i
     }
 }
 
+typedef enum meaning {
+    WHOLE_SIGNED,
+    WHOLE_UNSIGNED,
+    REAL,
+    FRACTION_SIGNED,
+    FRACTION_UNSIGNED
+} meaning;
+
+static meaning meaning_of(const acu_sim_image *image) {
+    const int kind = (int)image->format.f;
+    if (kind == cudaChannelFormatKindFloat)
+        return REAL;
+    if (kind == cudaChannelFormatKindSigned)
+        return image->as_fractions ? FRACTION_SIGNED : WHOLE_SIGNED;
+    if (kind == cudaChannelFormatKindUnsigned)
+        return image->as_fractions ? FRACTION_UNSIGNED : WHOLE_UNSIGNED;
+    if (acu_sim_compressed_size(image->format.f))
+        return acu_sim_compressed_is_half(image->format.f)     ? REAL
+               : acu_sim_compressed_is_signed(image->format.f) ? FRACTION_SIGNED
+                                                               : FRACTION_UNSIGNED;
+    return kind >= cudaChannelFormatKindSignedNormalized8X1 ? FRACTION_SIGNED : FRACTION_UNSIGNED;
+}
+
+static double most_of(const acu_sim_image *image, int component) {
+    const bool is_alpha = component == 3 && image->format.x == 8; /* which is not sRGB's */
+    return image->means == FRACTION_UNSIGNED && (!image->srgb || is_alpha) ? 65535
+           : image->means == FRACTION_SIGNED                               ? 32767
+                                                                           : 0;
+}
+
+/* Finds out what does not change from texel to texel. */
+static void complete(acu_sim_image *image) {
+    const struct cudaChannelFormatDesc *f = &image->format;
+    image->means = (unsigned char)meaning_of(image);
+    image->is_compressed = acu_sim_compressed_size(f->f) > 0;
+    image->channels =
+        (unsigned char)(image->is_compressed ? 4 : 1 + (f->y != 0) + (f->z != 0) + (f->w != 0));
+    image->is_float = image->means >= REAL;
+    image->has_colors = image->srgb && f->x == 8 && image->means == FRACTION_UNSIGNED;
+    image->mixes = image->texture->texture.filterMode == cudaFilterModeLinear && image->is_float;
+    for (int i = 0; i < 4; i++)
+        image->most[i] = most_of(image, i);
+}
+
 /* Finds out whether texels have to be looked up one by one: those of arrays to which the program
  * maps memory, and of memory that is not all in one allocation. */
 static void find_bytes(acu_sim_image *image) {
@@ -110,7 +154,7 @@ void acu_sim_image_of(const acu_sim_texture *t, acu_sim_image *image) {
     image->layer_count = image->only ? (unsigned)image->only->depth : 1;
     if (image->only && t->view.width)
         apply_view(&t->view, image);
-    image->mixes = t->texture.filterMode == cudaFilterModeLinear && acu_sim_image_is_float(image);
+    complete(image);
     find_bytes(image);
 }
 
@@ -119,8 +163,7 @@ acu_sim_size acu_sim_image_size(const acu_sim_image *image, unsigned level) {
     if (!a)
         return (acu_sim_size){image->width, image->height, 1};
     /* A compressed view makes each element of the array a block. */
-    const bool is_view =
-        acu_sim_compressed_size(image->format.f) && !acu_sim_compressed_size(a->desc.f);
+    const bool is_view = image->is_compressed && !acu_sim_compressed_size(a->desc.f);
     const size_t side = is_view ? SIM_BLOCK : 1, height = a->extent.height ? a->extent.height : 1;
     return (acu_sim_size){a->extent.width * side, height * side, a->depth};
 }
@@ -141,32 +184,29 @@ bool acu_sim_image_take_absent(void) {
     return taken;
 }
 
-/* Copies the bits of an element, or a block. What is not there reads as zero: that is right for
+/* Returns where the bits of an element, or a block, are; or where zeros are. That is right for
  * tiles of an array that have no memory, and noted of other memory. */
-static void read_bits(const acu_sim_image *image, unsigned level, size_t x, size_t y, size_t z,
-                      unsigned char bits[16]) {
+static const char *find_bits(const acu_sim_image *image, unsigned level, size_t x, size_t y,
+                             size_t z) {
+    static const char zeros[16];
     const acu_sim_array *a = image->levels ? image->levels[level] : image->only;
-    const char *from = NULL;
-    size_t run, size = a ? a->element : image->element;
-    memset(bits, 0, 16);
-    if (!a)
-        from = (image->moves ? image->memory : image->bytes) + y * image->pitch + x * size;
-    else if (a->bytes)
-        from = a->bytes + (z * a->height + y) * a->pitch + x * size;
-    else
-        from = acu_sim_array_memory_at(a, x * size, y, z, &run);
-    if (!a && image->moves) {
-        const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)from, 1);
-        const bool there =
-            range && !range->dormant && size <= range->base + range->size - (uintptr_t)from;
-        if (!there)
-            missing = from;
-        from = there ? acu_sim_range_bytes(range, from) : NULL;
+    size_t run;
+    if (a && a->bytes)
+        return a->bytes + (z * a->height + y) * a->pitch + x * a->element;
+    if (a) {
+        const char *there = acu_sim_array_memory_at(a, x * a->element, y, z, &run);
+        absent = absent || !there;
+        return there ? there : zeros;
     }
-    if (from)
-        memcpy(bits, from, size);
-    else if (a)
-        absent = true;
+    const size_t offset = y * image->pitch + x * image->element;
+    if (!image->moves)
+        return image->bytes + offset;
+    const char *from = image->memory + offset;
+    const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)from, 1);
+    if (range && !range->dormant && image->element <= range->base + range->size - (uintptr_t)from)
+        return acu_sim_range_bytes(range, from);
+    missing = from;
+    return zeros;
 }
 
 /* ---- what their bits mean ---- */
@@ -177,41 +217,6 @@ float acu_sim_half_to_float(unsigned half) {
                   : exponent == 31 ? (fraction ? NAN : INFINITY)
                                    : ldexpf((float)(fraction | 1024), (int)exponent - 25);
     return half & 0x8000u ? -value : value;
-}
-
-typedef enum meaning {
-    WHOLE_SIGNED,
-    WHOLE_UNSIGNED,
-    REAL,
-    FRACTION_SIGNED,
-    FRACTION_UNSIGNED
-} meaning;
-
-static meaning meaning_of(const acu_sim_image *image) {
-    const int kind = (int)image->format.f;
-    if (kind == cudaChannelFormatKindFloat)
-        return REAL;
-    if (kind == cudaChannelFormatKindSigned)
-        return image->as_fractions ? FRACTION_SIGNED : WHOLE_SIGNED;
-    if (kind == cudaChannelFormatKindUnsigned)
-        return image->as_fractions ? FRACTION_UNSIGNED : WHOLE_UNSIGNED;
-    if (acu_sim_compressed_size(image->format.f))
-        return acu_sim_compressed_is_half(image->format.f)     ? REAL
-               : acu_sim_compressed_is_signed(image->format.f) ? FRACTION_SIGNED
-                                                               : FRACTION_UNSIGNED;
-    return kind >= cudaChannelFormatKindSignedNormalized8X1 ? FRACTION_SIGNED : FRACTION_UNSIGNED;
-}
-
-bool acu_sim_image_is_float(const acu_sim_image *image) {
-    return meaning_of(image) >= REAL;
-}
-
-double acu_sim_image_most(const acu_sim_image *image, int component) {
-    const meaning means = meaning_of(image);
-    const bool is_alpha = component == 3 && image->format.x == 8; /* which is not sRGB's */
-    return means == FRACTION_UNSIGNED && (!image->srgb || is_alpha) ? 65535
-           : means == FRACTION_SIGNED                               ? 32767
-                                                                    : 0;
 }
 
 /* Such numbers have 11 bits, and none less than 2^-24. In the middle of two the one further away
@@ -250,11 +255,6 @@ static const unsigned short linear_of_srgb[256] = {
     0x3af8, 0x3b08, 0x3b18, 0x3b28, 0x3b40, 0x3b50, 0x3b60, 0x3b70, 0x3b80, 0x3b90, 0x3ba0, 0x3bb0,
     0x3bd0, 0x3be0, 0x3bf0, 0x3c00};
 
-bool acu_sim_image_is_color(const acu_sim_image *image, int component) {
-    return image->srgb && component < 3 && image->format.x == 8 &&
-           meaning_of(image) == FRACTION_UNSIGNED;
-}
-
 /* Returns whether a color is not less than one of sRGB's values, whose last part may be a half. The
  * power of 2.4 that sRGB has is compared without roots. */
 static bool is_color_from(double color, double value) {
@@ -280,31 +280,36 @@ int acu_sim_image_srgb_exponent(double color) {
     return exponent;
 }
 
-static acu_sim_texel decode(const acu_sim_image *image, const unsigned char bits[16]) {
-    const struct cudaChannelFormatDesc *f = &image->format;
-    const int channels = 1 + (f->y != 0) + (f->z != 0) + (f->w != 0);
-    const size_t size = (size_t)f->x / 8;
-    const meaning means = meaning_of(image);
+static float fraction_of(const acu_sim_image *image, unsigned raw, int whole) {
+    const float most = (float)((1u << (image->format.x - 1)) - 1u);
+    if (image->means == FRACTION_UNSIGNED)
+        return (float)raw / (most * 2 + 1);
+    return (float)whole < -most && !(image->mixes && image->format.x == 8) ? -1
+                                                                           : (float)whole / most;
+}
+
+static acu_sim_texel decode(const acu_sim_image *image, const char *bits) {
+    const size_t size = (size_t)image->format.x / 8;
+    const unsigned sign = 1u << (image->format.x - 1);
     acu_sim_texel texel = {{0}};
-    for (int i = 0; i < channels; i++) {
+    if (size == 4) {
+        memcpy(&texel, bits, image->channels * size);
+        return texel;
+    }
+    for (int i = 0; i < image->channels; i++) {
         unsigned raw = 0;
         memcpy(&raw, bits + (size_t)i * size, size);
-        const unsigned sign = 1u << (f->x - 1);
         const int whole = (int)((raw ^ sign) - sign);
-        const float most = (float)(sign - 1u);
-        if (means == WHOLE_UNSIGNED || (means == REAL && f->x != 16))
+        if (image->means == WHOLE_UNSIGNED)
             texel.u[i] = raw;
-        else if (means == WHOLE_SIGNED)
+        else if (image->means == WHOLE_SIGNED)
             texel.i[i] = whole;
-        else if (means == REAL)
+        else if (image->means == REAL)
             texel.f[i] = acu_sim_half_to_float(raw);
-        else if (means == FRACTION_SIGNED)
-            texel.f[i] =
-                (float)whole < -most && !(image->mixes && f->x == 8) ? -1 : (float)whole / most;
-        else
-            texel.f[i] = (float)raw / (most * 2 + 1);
-        if (acu_sim_image_is_color(image, i))
+        else if (acu_sim_image_is_color(image, i))
             texel.f[i] = acu_sim_half_to_float(linear_of_srgb[raw]);
+        else
+            texel.f[i] = fraction_of(image, raw, whole);
     }
     return texel;
 }
@@ -312,10 +317,10 @@ static acu_sim_texel decode(const acu_sim_image *image, const unsigned char bits
 /* Reads a texel of a compressed array: a part of a block. */
 static acu_sim_texel decompress(const acu_sim_image *image, unsigned level, size_t x, size_t y,
                                 size_t z) {
-    unsigned char block[16];
-    read_bits(image, level, x / SIM_BLOCK, y / SIM_BLOCK, z, block);
-    acu_sim_texel texel = acu_sim_compressed_texel(
-        image->format.f, block, (unsigned)(y % SIM_BLOCK * SIM_BLOCK + x % SIM_BLOCK));
+    const char *block = find_bits(image, level, x / SIM_BLOCK, y / SIM_BLOCK, z);
+    acu_sim_texel texel =
+        acu_sim_compressed_texel(image->format.f, (const unsigned char *)block,
+                                 (unsigned)(y % SIM_BLOCK * SIM_BLOCK + x % SIM_BLOCK));
     for (int i = 0; image->srgb && i < 3; i++)
         texel.f[i] = acu_sim_half_to_float(linear_of_srgb[(unsigned)(texel.f[i] * 255 + 0.5f)]);
     return texel;
@@ -323,9 +328,6 @@ static acu_sim_texel decompress(const acu_sim_image *image, unsigned level, size
 
 acu_sim_texel acu_sim_image_texel(const acu_sim_image *image, unsigned level, size_t x, size_t y,
                                   size_t z) {
-    unsigned char bits[16];
-    if (acu_sim_compressed_size(image->format.f))
-        return decompress(image, level, x, y, z);
-    read_bits(image, level, x, y, z, bits);
-    return decode(image, bits);
+    return image->is_compressed ? decompress(image, level, x, y, z)
+                                : decode(image, find_bits(image, level, x, y, z));
 }

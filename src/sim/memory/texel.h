@@ -20,6 +20,14 @@ typedef struct acu_sim_image {
     const char *memory;
     size_t width, height, pitch, element; /* of memory */
     const char *bytes;                    /* where the simulator has `memory`; NULL: it moves */
+    /* What follows of the format and the mode of reading: */
+    unsigned char means;    /* what the elements are: texel.c knows */
+    unsigned char channels; /* of a texel; a compressed one has all four */
+    bool is_compressed;
+    bool is_float;   /* texels are floats, or become floats, so that they can be mixed */
+    bool has_colors; /* sRGB's, which alpha is not */
+    double most[4]; /* of each component the integer that means 1, in the 16 bits in which fractions
+                       are mixed; 0 where they are mixed as floats */
 } acu_sim_image;
 
 /* The size of a level, at least 1 in each direction. */
@@ -31,17 +39,14 @@ typedef struct acu_sim_size {
  * Called under the lock; so is whoever reads texels of an image that `moves`. */
 void acu_sim_image_of(const acu_sim_texture *texture, acu_sim_image *image);
 acu_sim_size acu_sim_image_size(const acu_sim_image *image, unsigned level);
-/* Returns whether texels are floats, or become floats, so that they can be mixed. */
-bool acu_sim_image_is_float(const acu_sim_image *image);
-/* Returns the integer that means 1, in the 16 bits in which fractions of a component are mixed; 0
- * where they are mixed as floats. */
-double acu_sim_image_most(const acu_sim_image *image, int component);
 /* Returns the number that 16 bits represent. */
 float acu_sim_half_to_float(unsigned half);
 /* Rounds to a number that 16 bits can represent. */
 float acu_sim_image_half(double value);
-/* Returns whether a component is one of sRGB's colors, which alpha is not. */
-bool acu_sim_image_is_color(const acu_sim_image *image, int component);
+/* Returns whether a component is one of sRGB's colors. */
+static inline bool acu_sim_image_is_color(const acu_sim_image *image, int component) {
+    return image->has_colors && component < 3;
+}
 /* Returns the color of the nearest of sRGB's 256 values. */
 float acu_sim_image_srgb_color(float color);
 /* Returns the exponent, as frexp() does, with which one of sRGB's colors is mixed. */

@@ -156,8 +156,10 @@ static void put_texel(const ptx_warp *w, const reading *r, unsigned lane, const 
 static void do_read(ptx_warp *w, const ptx_op *op) {
     const reading *r = op->more;
     const ptx_textures *textures = w->worker->launch->machine->textures;
-    ptx_sample sample = {
-        .reading = r->kind, .geometry = r->place.geometry, .component = r->component};
+    ptx_sample sample = {.reading = r->kind,
+                         .geometry = r->place.geometry,
+                         .component = r->component,
+                         .has_offset = r->has_offset};
     uint32_t resident = 0;
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);

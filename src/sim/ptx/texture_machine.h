@@ -34,6 +34,7 @@ typedef struct ptx_sample {
     float level;
     int32_t fetched_level;
     float dx[3], dy[3];
+    bool has_offset;
     int32_t offset[3];  /* in texels */
     unsigned component; /* that is gathered: 0 to 3 */
 } ptx_sample;
