@@ -38,6 +38,12 @@ void acu_sim_nouns_waited(bool for_work) {
             (*noun)->waited(for_work);
 }
 
+void acu_sim_nouns_finished(void) {
+    for (const acu_sim_noun *const *noun = acu_sim_nouns; *noun; noun++)
+        if ((*noun)->finished)
+            (*noun)->finished();
+}
+
 void acu_sim_nouns_thread_ended(const acu_sim_thread *thread) {
     for (const acu_sim_noun *const *noun = acu_sim_nouns; *noun; noun++)
         if ((*noun)->thread_ended)

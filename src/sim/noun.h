@@ -21,6 +21,8 @@ typedef struct acu_sim_noun {
     void (*configure)(const acu_sim_config *config);
     /* Does what follows when the host has waited; `for_work`: there was work to wait for. */
     void (*waited)(bool for_work);
+    /* Does what follows when the host has waited for its own operation: a copy. */
+    void (*finished)(void);
     /* Takes back what belongs to a thread of the program that ends. */
     void (*thread_ended)(const acu_sim_thread *thread);
 } acu_sim_noun;
@@ -36,6 +38,7 @@ void acu_sim_nouns_reset(void);
 int acu_sim_nouns_leaks(int print);
 void acu_sim_nouns_configure(const acu_sim_config *config);
 void acu_sim_nouns_waited(bool for_work);
+void acu_sim_nouns_finished(void);
 void acu_sim_nouns_thread_ended(const acu_sim_thread *thread);
 
 #endif

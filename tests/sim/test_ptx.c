@@ -1,8 +1,10 @@
 /* Kernels of PTX that the simulator executes. */
+#define _POSIX_C_SOURCE 200809L /* dup2 */
 #include "ptx_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* ---- one instruction ---- */
 
@@ -326,6 +328,42 @@ TEST(generic_addresses) {
         assert_int_equal(words[n], 2 * n);
 }
 
+/* ---- printf ---- */
+
+/* Returns what came to stdout when a kernel had printed and a copy was made. */
+static size_t printed_at_copy(CUmodule module, CUdeviceptr at, char *text, size_t room) {
+    FILE *file = tmpfile();
+    uint32_t word;
+    fflush(stdout);
+    int before = dup(STDOUT_FILENO);
+    dup2(fileno(file), STDOUT_FILENO);
+    OK(launch(module, "k", 1, 1, (void *[]){&at}));
+    OK(cuMemcpyDtoH(&word, at, sizeof word));
+    dup2(before, STDOUT_FILENO);
+    close(before);
+    assert_int_equal(fseek(file, 0, SEEK_SET), 0);
+    size_t length = fread(text, 1, room, file);
+    fclose(file);
+    return length;
+}
+
+TEST(a_copy_that_waits_brings_what_was_printed) {
+    CUmodule module = load_text(
+        HEAD ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
+             ".global .align 1 .b8 text[4] = {104, 105, 10, 0};\n"
+             ".entry k(.param .u64 p) {\n.reg .b64 %d<4>;\nmov.u64 %d1, text;\n"
+             "cvta.global.u64 %d1, %d1;\nmov.u64 %d2, 0;\n{ .param .b64 f;\n.param .b64 a;\n"
+             ".param .b32 r;\nst.param.b64 [f], %d1;\nst.param.b64 [a], %d2;\n"
+             "call.uni (r), vprintf, (f, a);\n}\nret;\n}\n");
+    CUdeviceptr at;
+    char text[8];
+    OK(cuMemAlloc(&at, 4));
+    assert_int_equal(printed_at_copy(module, at, text, sizeof text), 3);
+    assert_memory_equal(text, "hi\n", 3);
+    OK(cuMemFree(at));
+    OK(cuModuleUnload(module));
+}
+
 /* ---- faults ---- */
 
 TEST(faults) {
@@ -365,6 +403,7 @@ int main(void) {
         C(addresses_of_32_bits_wrap_around),
         C(vectors_and_small_elements),
         C(generic_addresses),
+        C(a_copy_that_waits_brings_what_was_printed),
         C(faults),
         C(an_instruction_that_is_not_simulated),
     };

@@ -47,4 +47,5 @@ static void flush_device(acu_sim_device *device) {
     flush();
 }
 
-const acu_sim_noun acu_sim_print_noun = {.waited = flush_after_wait, .reset_device = flush_device};
+const acu_sim_noun acu_sim_print_noun = {
+    .waited = flush_after_wait, .finished = flush, .reset_device = flush_device};

@@ -6,7 +6,8 @@
 
 #include <stddef.h>
 
-/* Keeps a text that a kernel has printed until the host synchronises, as a GPU does. Any thread may
+/* Keeps a text that a kernel has printed until the host synchronises, or copies and
+ * waits for that, as a GPU does. Any thread may
  * call this function. */
 void acu_sim_print_keep(const char *text, size_t size);
 

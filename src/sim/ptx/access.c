@@ -187,7 +187,7 @@ static void load_params(ptx_lowering *l, const ptx_operand *list, uint64_t offse
     if (list->kind == PTX_LIST ? list->element_count != access->count : access->count != 1)
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
     for (unsigned n = 0; n < access->count; n++, offset += access->size) {
-        const ptx_operand *o = element(list, n);
+        const ptx_operand *o = acu_ptx_element(list, n);
         if (o->kind == PTX_SINK)
             continue;
         unsigned size = o->kind == PTX_REGISTER ? acu_ptx_register_size(l, o) : 0;

@@ -246,8 +246,10 @@ cudaError_t acu_sim_stream_submit(acu_sim_stream *stream, acu_sim_op *op, bool w
         else
             pthread_cond_signal(&stream->wake);
         acu_sim_schedule_wake();
-        if (wait)
+        if (wait) {
             acu_sim_op_wait(op); /* NOLINT(clang-analyzer-unix.Malloc): it is counted */
+            acu_sim_nouns_finished();
+        }
     }
     acu_sim_op_release(op); /* NOLINT(clang-analyzer-unix.Malloc): it is counted */
     if (!good)
