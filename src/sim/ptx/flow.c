@@ -16,11 +16,19 @@ static bool ends_block(const ptx_instruction *i) {
            acu_ptx_is(i, "exit") || acu_ptx_is(i, "trap");
 }
 
+/* Returns the labels that brx goes to; NULL: it names none, and will be refused. */
+static const ptx_table *table_of(const ptx_instruction *i) {
+    bool has = i->operand_count == 2 && i->operands[1].kind == PTX_TABLE;
+    return has && i->operands[1].table && i->operands[1].table->labels ? i->operands[1].table
+                                                                       : NULL;
+}
+
 /* Returns how many places the instruction names that it may go to, and the i-th of them. */
 static uint32_t target_count(const ptx_instruction *i) {
     if (acu_ptx_is(i, "bra"))
-        return 1;
-    return acu_ptx_is(i, "brx") ? (uint32_t)i->operands[1].table->count : 0;
+        return i->operand_count == 1 && i->operands[0].kind == PTX_LABEL;
+    const ptx_table *table = acu_ptx_is(i, "brx") ? table_of(i) : NULL;
+    return table ? (uint32_t)table->count : 0;
 }
 
 static uint32_t target(const ptx_instruction *i, uint32_t n) {

@@ -42,7 +42,7 @@ void acu_ptx_lower_branch(ptx_lowering *l, const ptx_instruction *i) {
 }
 
 void acu_ptx_lower_brx(ptx_lowering *l, const ptx_instruction *i) {
-    if (i->operand_count != 2 || i->operands[1].kind != PTX_TABLE)
+    if (i->operand_count != 2 || i->operands[1].kind != PTX_TABLE || !i->operands[1].table->labels)
         acu_ptx_invalid(l, "Arguments mismatch for instruction 'brx.idx'");
     const ptx_table *table = i->operands[1].table;
     uint32_t *targets = acu_ptx_lower_alloc(l, (table->count + 1) * sizeof *targets);
