@@ -193,6 +193,11 @@ static const ptx_textures textures = {.open = open_object,
                                       .extent = acu_sim_texture_unit_extent,
                                       .format = acu_sim_texture_unit_format};
 
+static int capability_of(const acu_sim_device *device) {
+    return acu_sim_device_attribute(device, cudaDevAttrComputeCapabilityMajor) * 10 +
+           acu_sim_device_attribute(device, cudaDevAttrComputeCapabilityMinor);
+}
+
 /* Says which thread of the kernel failed, where and why. */
 static void report(const acu_sim_kernel_launch *prepared, const ptx_fault *fault) {
     const ptx_instruction *i = fault->instruction;
@@ -221,7 +226,8 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared) {
                          .set_conditional = set_conditional,
                          .print = print,
                          .textures = &textures,
-                         .data = &m};
+                         .data = &m,
+                         .capability = capability_of(m.device)};
     ptx_fault fault;
     ptx_launch launch = {.code = function->entry->code,
                          .machine = &needs,

@@ -35,6 +35,7 @@ typedef struct ptx_machine {
     void (*print)(void *data, const char *text, size_t size);
     const ptx_textures *textures; /* NULL: there are none */
     void *data;
+    int capability; /* of the device: 90 is 9.0 */
 } ptx_machine;
 
 typedef struct ptx_dim {

@@ -26,6 +26,7 @@
 #if !defined(LANE_HANDLERS)
 #define LANE_HANDLERS   acu_ptx_lane_handlers_v1
 #define MEMORY_HANDLERS acu_ptx_memory_handlers_v1
+#define MATRIX_LOOPS    acu_ptx_matrix_loops_v1
 #endif
 
 typedef uint16_t lane_u16 __attribute__((may_alias));

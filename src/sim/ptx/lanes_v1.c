@@ -3,3 +3,4 @@
 
 #include "sim/ptx_lanes.inc"
 #include "sim/ptx/lane_memory.h"
+#include "sim/ptx/lane_matrix.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const struct {
-    const char *word;
+    const char *word; /* the first of the opcode, or the first two */
     ptx_lower *lower;
     bool guards; /* it handles the guard itself */
     ptx_writes writes;
@@ -29,13 +29,16 @@ static const struct {
     {"griddepcontrol", acu_ptx_lower_nothing, false, PTX_WRITES_NOTHING},
     {"isspacep", acu_ptx_lower_isspacep, false, PTX_WRITES_FIRST},
     {"ld", acu_ptx_lower_load, false, PTX_WRITES_FIRST},
+    {"ldmatrix", acu_ptx_lower_ldmatrix, false, PTX_WRITES_FIRST},
     {"ldu", acu_ptx_lower_load, false, PTX_WRITES_FIRST},
     {"lop3", acu_ptx_lower_lop3, false, PTX_WRITES_FIRST},
     {"mapa", acu_ptx_lower_mapa, false, PTX_WRITES_FIRST},
     {"match", acu_ptx_lower_match, false, PTX_WRITES_FIRST},
     {"mbarrier", acu_ptx_lower_mbarrier, false, PTX_WRITES_ANY},
     {"membar", acu_ptx_lower_fence, false, PTX_WRITES_NOTHING},
+    {"mma", acu_ptx_lower_mma, false, PTX_WRITES_FIRST},
     {"mov", acu_ptx_lower_mov, false, PTX_WRITES_FIRST},
+    {"movmatrix", acu_ptx_lower_movmatrix, false, PTX_WRITES_FIRST},
     {"nanosleep", acu_ptx_lower_nothing, false, PTX_WRITES_NOTHING},
     {"pmevent", acu_ptx_lower_nothing, false, PTX_WRITES_NOTHING},
     {"prefetch", acu_ptx_lower_nothing, false, PTX_WRITES_NOTHING},
@@ -47,6 +50,7 @@ static const struct {
     {"setp", acu_ptx_lower_setp, false, PTX_WRITES_FIRST},
     {"shfl", acu_ptx_lower_shfl, false, PTX_WRITES_FIRST},
     {"st", acu_ptx_lower_store, false, PTX_WRITES_NOTHING},
+    {"stmatrix", acu_ptx_lower_stmatrix, false, PTX_WRITES_NOTHING},
     {"suld", acu_ptx_lower_suld, false, PTX_WRITES_FIRST},
     {"suq", acu_ptx_lower_query, false, PTX_WRITES_FIRST},
     {"sured", acu_ptx_lower_sured, false, PTX_WRITES_ANY},
@@ -79,14 +83,19 @@ static const struct {
     {"vsub", acu_ptx_lower_video, false, PTX_WRITES_ANY},
     {"vsub2", acu_ptx_lower_video, false, PTX_WRITES_ANY},
     {"vsub4", acu_ptx_lower_video, false, PTX_WRITES_ANY},
+    {"vote", acu_ptx_lower_vote, false, PTX_WRITES_FIRST},
+    {"wmma.load", acu_ptx_lower_matrix_access, false, PTX_WRITES_FIRST},
+    {"wmma.mma", acu_ptx_lower_wmma, false, PTX_WRITES_FIRST},
+    {"wmma.store", acu_ptx_lower_matrix_access, false, PTX_WRITES_NOTHING},
 };
 
 /* Returns the number of the row for the opcode; -1 if there is none. */
 static int row_of(const char *opcode) {
-    size_t length = strcspn(opcode, ".");
-    for (size_t n = 0; n < sizeof lowered / sizeof *lowered; n++)
-        if (strlen(lowered[n].word) == length && memcmp(lowered[n].word, opcode, length) == 0)
+    for (size_t n = 0; n < sizeof lowered / sizeof *lowered; n++) {
+        size_t length = strlen(lowered[n].word);
+        if (strncmp(lowered[n].word, opcode, length) == 0 && strchr(".", opcode[length]))
             return (int)n;
+    }
     return -1;
 }
 
