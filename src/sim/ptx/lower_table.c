@@ -74,7 +74,6 @@ static const struct {
     {"vmin", acu_ptx_lower_video, false, PTX_WRITES_ANY},
     {"vmin2", acu_ptx_lower_video, false, PTX_WRITES_ANY},
     {"vmin4", acu_ptx_lower_video, false, PTX_WRITES_ANY},
-    {"vote", acu_ptx_lower_vote, false, PTX_WRITES_FIRST},
     {"vset", acu_ptx_lower_video, false, PTX_WRITES_ANY},
     {"vset2", acu_ptx_lower_video, false, PTX_WRITES_ANY},
     {"vset4", acu_ptx_lower_video, false, PTX_WRITES_ANY},

@@ -29,7 +29,8 @@ unsigned acu_ptx_fragment_size(ptx_element element, unsigned rows, unsigned k) {
 static inline void spread(const lane_word *words, unsigned each, unsigned bits, uint32_t *to,
                           unsigned row, unsigned step) {
     for (unsigned lane = 0; lane < PTX_LANES; lane++) {
-        uint32_t word = words[lane], *at = to + lane / 4 * row + (size_t)lane % 4 * each * step;
+        uint32_t word = words[lane],
+                 *at = to + (size_t)(lane / 4) * row + (size_t)(lane % 4) * each * step;
         for (unsigned e = 0; e < each; e++)
             at[(size_t)e * step] = word >> e * bits & (UINT32_MAX >> (32 - bits));
     }
