@@ -220,11 +220,11 @@ typedef struct registers {
 } registers;
 
 static registers registers_of(const type *t, unsigned elements) {
-    bool is_float = strcmp(t->name, "f32") == 0;
-    return (registers){t->bits == 64 ? 'd'
-                       : is_float    ? 'f'
-                                     : 'r',
-                       elements * t->bits / 32 / (t->bits == 64 ? 64 : 32), t->bits == 64 ? 8 : 4};
+    char name = t->bits == 64 ? 'd' : 'r';
+    if (strcmp(t->name, "f32") == 0)
+        name = 'f';
+    return (registers){name, elements * t->bits / 32 / (t->bits == 64 ? 64 : 32),
+                       t->bits == 64 ? 8 : 4};
 }
 
 /* Writes a kernel that loads what a lane has of a, b and c, does the instruction, and stores d. */
@@ -713,7 +713,7 @@ TEST(wmma_in_shared_memory) {
     run(text, words, 256);
     memcpy(values, words, sizeof words);
     for (unsigned n = 0; n < 256; n++) /* it was transposed */
-        assert_true(values[n] == (float)(2 * (n % 16 * 16 + n / 16)));
+        assert_int_equal((int)values[n], 2 * (n % 16 * 16 + n / 16));
 }
 
 /* ---- ldmatrix, stmatrix and movmatrix ---- */

@@ -111,6 +111,21 @@ typedef struct tile_sum {
     unsigned count, fraction;
 } tile_sum;
 
+/* Adds up to sixteen products, from the k-th on, which do not overflow. */
+static inline void add_sixteen(const tile_sum *of, unsigned k, const eight_s32 *bias, double *sum) {
+    unsigned end = of->count < k + 16 ? of->count : k + 16;
+    eight_s32 total = {0};
+    for (; k < end; k++) {
+        /* What is too small for an exponent of f32 becomes zero, as it should. */
+        eight_s32 e = of->a_e[k] + of->b_e[k] + *bias;
+        eight_u32 scale = (eight_u32)(e & (eight_s32)(e > 0)) << 23;
+        eight_f32 part = of->a_s[k] * of->b_s[k] * (eight_f32)scale;
+        total += __builtin_convertvector(part, eight_s32);
+    }
+    for (unsigned j = 0; j < EIGHT; j++)
+        sum[j] += (double)total[j];
+}
+
 /* Writes the sums as multiples of 2^unit. */
 static inline void add_products(const tile_sum *of, double *sum, int32_t *unit) {
     eight_s32 most = *of->c_e, larger = (eight_s32)(most > LEAST_EXPONENT);
@@ -120,21 +135,15 @@ static inline void add_products(const tile_sum *of, double *sum, int32_t *unit) 
         larger = (eight_s32)(e > most);
         most = (e & larger) | (most & ~larger);
     }
-    eight_s32 bias = (int32_t)of->fraction + 127 - most, total[2] = {{0}, {0}};
-    for (unsigned k = 0; k < of->count; k++) {
-        /* What is too small for an exponent of f32 becomes zero, as it should. */
-        eight_s32 e = of->a_e[k] + of->b_e[k] + bias;
-        eight_u32 scale = (eight_u32)(e & (eight_s32)(e > 0)) << 23;
-        eight_f32 part = of->a_s[k] * of->b_s[k] * (eight_f32)scale;
-        total[k / 16] += __builtin_convertvector(part, eight_s32); /* sixteen do not overflow */
-    }
-    eight_s32 e = *of->c_e + bias;
+    eight_s32 bias = (int32_t)of->fraction + 127 - most, e = *of->c_e + bias;
     eight_u32 scale = (eight_u32)(e & (eight_s32)(e > 0)) << 23;
     eight_s32 c = __builtin_convertvector(*of->c_s * (eight_f32)scale, eight_s32);
     for (unsigned j = 0; j < EIGHT; j++) {
-        sum[j] = (double)total[0][j] + (double)total[1][j] + (double)c[j];
+        sum[j] = (double)c[j];
         unit[j] = most[j] - (int32_t)of->fraction;
     }
+    for (unsigned k = 0; k < of->count; k += 16)
+        add_sixteen(of, k, &bias, sum);
 }
 
 static inline void round_sums(const double *sum, const int32_t *unit, ptx_element element,
@@ -158,19 +167,36 @@ static inline float kind_of(uint32_t bits, ptx_element element) {
     return word >> (f.exponent + f.fraction) & 1 ? -kind : kind;
 }
 
-/* Replaces the sums that are infinite or not numbers because a term is. */
+static inline bool is_special(uint32_t bits, ptx_element element) {
+    return !isfinite(kind_of(bits, element));
+}
+
+/* Returns the sum of those products that are special, and c if it is. */
+static inline float sum_of_special(const ptx_product *p, const uint32_t *a, const uint32_t *b,
+                                   unsigned count, float c) {
+    float sum = isfinite(c) ? 0 : c;
+    for (unsigned k = 0; k < count; k++) {
+        float term = kind_of(a[k], p->a.element) * kind_of(b[k * EIGHT], p->b.element);
+        sum += isfinite(term) ? 0 : term;
+    }
+    return sum;
+}
+
+/* Replaces the sums that are infinite or not numbers because a term is: `count` products from the
+ * k-th on. */
 static void put_special(ptx_tile *t, const ptx_product *p, unsigned k, unsigned count,
                         ptx_element c) {
-    bool narrow = p->d.element == PTX_E_F16;
+    bool narrow = p->d.element == PTX_E_F16, rows[PTX_LANES] = {false},
+         columns[PTX_LANES] = {false};
+    for (unsigned n = 0; n < t->m * t->k; n++)
+        rows[n / t->k] |= is_special(t->a[n], p->a.element);
+    for (unsigned n = 0; n < t->n * t->k; n++)
+        columns[n / EIGHT / t->k * EIGHT + n % EIGHT] |= is_special(t->b[n], p->b.element);
     for (unsigned n = 0; n < t->m * t->n; n++) {
         unsigned block = n / EIGHT / t->m, i = n / EIGHT % t->m, j = n % EIGHT;
-        float sum = kind_of(t->c[n], c);
-        sum = isfinite(sum) ? 0 : sum;
-        for (unsigned at = k; at < k + count; at++) {
-            float term = kind_of(t->a[i * t->k + at], p->a.element) *
-                         kind_of(t->b[(block * t->k + at) * EIGHT + j], p->b.element);
-            sum += isfinite(term) ? 0 : term;
-        }
+        bool products = rows[i] || columns[block * EIGHT + j];
+        const uint32_t *a = t->a + i * t->k + k, *b = t->b + (block * t->k + k) * EIGHT + j;
+        float sum = sum_of_special(p, a, b, products ? count : 0, kind_of(t->c[n], c));
         if (isnan(sum))
             t->d[n] = narrow ? 0x7fff : 0x7fffffff;
         else if (isinf(sum))
@@ -188,31 +214,42 @@ static void make_finite(ptx_tile *t, ptx_element element) {
     }
 }
 
+/* Eight sums: of row i and a block of columns; `count` products from the k-th on. */
+typedef struct tile_place {
+    unsigned block, i, k, count;
+} tile_place;
+
+static inline void multiply_eight(ptx_tile *t, const ptx_product *p, const tile_place *at,
+                                  ptx_rounding rounding, const tile_numbers *a,
+                                  const tile_numbers *b, const tile_numbers *c) {
+    unsigned at_a = at->i * t->k + at->k, at_b = (at->block * t->k + at->k) * EIGHT,
+             n = (at->block * t->m + at->i) * EIGHT;
+    tile_sum of = {a->s + at_a,
+                   a->e + at_a,
+                   (const eight_f32 *)(b->s + at_b),
+                   (const eight_s32 *)(b->e + at_b),
+                   (const eight_f32 *)(c->s + n),
+                   (const eight_s32 *)(c->e + n),
+                   at->count,
+                   rounding.fraction};
+    uint32_t kept = rounding.short_f32 ? ~UINT32_C(0x3ff) : ~UINT32_C(0);
+    double sum[EIGHT];
+    int32_t unit[EIGHT];
+    add_products(&of, sum, unit);
+    round_sums(sum, unit, p->d.element, kept, t->d + n);
+}
+
 static void multiply_floats(ptx_tile *t, const ptx_product *p, ptx_rounding rounding) {
     tile_numbers a, b, c;
     ptx_element element = p->c.element;
-    uint32_t kept = rounding.short_f32 ? ~UINT32_C(0x3ff) : ~UINT32_C(0);
     take_apart(t->a, t->m * t->k, p->a.element, &a);
     take_apart(t->b, t->n * t->k, p->b.element, &b);
     unsigned count = t->k < rounding.together ? t->k : rounding.together;
     for (unsigned k = 0; k < t->k; k += count) {
         take_apart(t->c, t->m * t->n, element, &c);
-        for (unsigned n = 0; n < t->m * t->n; n += EIGHT) {
-            unsigned i = n / EIGHT % t->m, block = n / EIGHT / t->m;
-            unsigned at_a = i * t->k + k, at_b = (block * t->k + k) * EIGHT;
-            tile_sum of = {a.s + at_a,
-                           a.e + at_a,
-                           (const eight_f32 *)(b.s + at_b),
-                           (const eight_s32 *)(b.e + at_b),
-                           (const eight_f32 *)(c.s + n),
-                           (const eight_s32 *)(c.e + n),
-                           count,
-                           rounding.fraction};
-            double sum[EIGHT];
-            int32_t unit[EIGHT];
-            add_products(&of, sum, unit);
-            round_sums(sum, unit, p->d.element, kept, t->d + n);
-        }
+        for (unsigned block = 0; block < t->n / EIGHT; block++)
+            for (unsigned i = 0; i < t->m; i++)
+                multiply_eight(t, p, &(tile_place){block, i, k, count}, rounding, &a, &b, &c);
         if (a.special || b.special || c.special)
             put_special(t, p, k, count, element);
         if (k + count < t->k)
