@@ -175,8 +175,8 @@ static inline bool is_special(uint32_t bits, ptx_element element) {
 static inline float sum_of_special(const ptx_product *p, const uint32_t *a, const uint32_t *b,
                                    unsigned count, float c) {
     float sum = isfinite(c) ? 0 : c;
-    for (unsigned k = 0; k < count; k++) {
-        float term = kind_of(a[k], p->a.element) * kind_of(b[k * EIGHT], p->b.element);
+    for (unsigned k = 0; k < count; k++, b += EIGHT) {
+        float term = kind_of(a[k], p->a.element) * kind_of(*b, p->b.element);
         sum += isfinite(term) ? 0 : term;
     }
     return sum;
@@ -195,7 +195,7 @@ static void put_special(ptx_tile *t, const ptx_product *p, unsigned k, unsigned 
     for (unsigned n = 0; n < t->m * t->n; n++) {
         unsigned block = n / EIGHT / t->m, i = n / EIGHT % t->m, j = n % EIGHT;
         bool products = rows[i] || columns[block * EIGHT + j];
-        const uint32_t *a = t->a + i * t->k + k, *b = t->b + (block * t->k + k) * EIGHT + j;
+        const uint32_t *a = &t->a[i * t->k + k], *b = &t->b[(block * t->k + k) * EIGHT + j];
         float sum = sum_of_special(p, a, b, products ? count : 0, kind_of(t->c[n], c));
         if (isnan(sum))
             t->d[n] = narrow ? 0x7fff : 0x7fffffff;
