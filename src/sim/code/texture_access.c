@@ -33,10 +33,10 @@ static acu_sim_texel end(const acu_sim_launch *launch, acu_sim_texel texel) {
 }
 
 static acu_sim_place place_of(acu_sim_geometry geometry, unsigned layer, const float *at) {
-    static const unsigned char counts[] = {
-        [ACU_SIM_1D] = 1,          [ACU_SIM_2D] = 2,         [ACU_SIM_3D] = 3,
-        [ACU_SIM_1D_LAYERED] = 1,  [ACU_SIM_2D_LAYERED] = 2, [ACU_SIM_CUBE] = 3,
-        [ACU_SIM_CUBE_LAYERED] = 3};
+    static const unsigned char counts[] = {[ACU_SIM_1D] = 1,          [ACU_SIM_2D] = 2,
+                                           [ACU_SIM_3D] = 3,          [ACU_SIM_1D_LAYERED] = 1,
+                                           [ACU_SIM_2D_LAYERED] = 2,  [ACU_SIM_CUBE] = 3,
+                                           [ACU_SIM_CUBE_LAYERED] = 3};
     acu_sim_place place = {.geometry = geometry, .layer = layer};
     memcpy(place.at, at, counts[geometry] * sizeof *at);
     return place;
