@@ -235,6 +235,33 @@ TEST(a_device_takes_the_best_of_a_fat_binary) {
     SAYS(cudaErrorNoKernelImageForDevice, load_bytes(&fat, &library));
 }
 
+/* nvcc -arch=sm_90 puts both into a program: what machine code says of the kernel counts, and the
+ * PTX is executed, with a variable that the machine code has no more. */
+TEST(ptx_beside_machine_code_is_executed) {
+    static binary ninety, fat;
+    static const char ptx[] =
+        ".version 8.0\n.target sm_90\n.address_size 64\n.global .u32 beside = 41;\n"
+        ".visible .entry add(.param .u64 a, .param .u64 b, .param .u64 to, .param .u32 n) {\n"
+        ".reg .b32 %r<3>; .reg .b64 %d<2>;\nld.param.u64 %d1, [to];\n"
+        "ld.global.u32 %r1, [beside];\nadd.u32 %r1, %r1, 1;\nst.global.u32 [%d1], %r1;\nret;\n}\n";
+    cudaLibrary_t library;
+    uint32_t *at, word = 0, n = 1;
+    make_cubin(&ninety, 90);
+    const piece pieces[] = {{KIND_PTX, 90, 0, ptx, sizeof ptx, 0},
+                            {KIND_CUBIN, 90, 0, ninety.at, ninety.size, 0}};
+    make_fat_binary(&fat, pieces, 2);
+    acu_sim_register("add", NULL);
+    OK(load_bytes(&fat, &library));
+    assert_int_equal(attributes_of(library, "add").numRegs, 40);
+    OK(cudaMalloc((void **)&at, sizeof word));
+    void *args[] = {&at, &at, &at, &n};
+    OK(cudaLaunchKernel(kernel_of(library, "add"), dim(1, 1, 1), dim(1, 1, 1), args, 0, NULL));
+    OK(cudaMemcpy(&word, at, sizeof word, cudaMemcpyDeviceToHost));
+    assert_int_equal(word, 42);
+    OK(cudaFree(at));
+    OK(cudaLibraryUnload(library));
+}
+
 TEST(code_for_one_device_only) {
     static binary fat;
     static const char only[] = ".version 8.0\n.target sm_90a\n.address_size 64\n" PTX_ADD;
@@ -451,6 +478,7 @@ int main(void) {
         T(older_machine_code),
         T(what_is_no_machine_code),
         T(a_device_takes_the_best_of_a_fat_binary),
+        T(ptx_beside_machine_code_is_executed),
         T(code_for_one_device_only),
         T(modules_take_them_too),
         T(packed_with_lz4),

@@ -106,6 +106,8 @@ enum {
     PACKED_ZSTD = 0x8000,
     FOR_ONE = 0x100000,    /* code for one architecture, as sm_90a */
     FOR_FAMILY = 0x200000, /* code for a family, as sm_100f */
+
+    BEST_PTX = 1 << 20, /* all PTX ranks below */
 };
 
 /* One code of a fat binary. */
@@ -141,7 +143,7 @@ static int rank_piece(const piece *p) {
     if ((p->kind != PTX && p->kind != MACHINE_CODE) || !can_run(p->arch, variant) ||
         (p->kind == MACHINE_CODE && p->arch / 10 != cc / 10))
         return 0;
-    return (p->kind == MACHINE_CODE ? 1 << 20 : 0) + p->arch * 4 + (variant == 'a') * 2 +
+    return (p->kind == MACHINE_CODE ? BEST_PTX : 0) + p->arch * 4 + (variant == 'a') * 2 +
            (variant == 'f') + 1;
 }
 
@@ -171,22 +173,63 @@ static cudaError_t read_piece(reader *r, const piece *p) {
     return p->flags & (PACKED_LZ4 | PACKED_ZSTD) ? read_packed(r, p) : read_plain(r, p);
 }
 
+/* Returns the piece that suits the device best of those that rank below; one of rank 0 if there is
+ * none. */
+static piece find_piece(acu_sim_bytes pieces, int below) {
+    piece p, best = {0};
+    while (next_piece(&pieces, &p))
+        if (rank_piece(&p) < below && rank_piece(&p) > rank_piece(&best))
+            best = p;
+    return best;
+}
+
+/* Moves the variables that the other image does not have to it; false without memory. */
+static bool add_variables(acu_sim_code_image *to, acu_sim_code_image *from) {
+    size_t count = to->variable_count + from->variable_count + 1;
+    acu_sim_variable *more = realloc(to->variables, count * sizeof *more);
+    if (!more)
+        return false;
+    to->variables = more;
+    for (size_t i = 0; i < from->variable_count; i++)
+        if (acu_sim_image_variable(to, from->variables[i].name) < 0) {
+            to->variables[to->variable_count++] = from->variables[i];
+            from->variables[i] = (acu_sim_variable){.size = 0};
+        }
+    return true;
+}
+
+/* Machine code is not executed, but the PTX beside it is, which may have variables that the machine
+ * code needs no more. Without such PTX the image stays as it is. */
+static cudaError_t add_text(acu_sim_code_image *image, acu_sim_bytes pieces) {
+    char why[256] = "";
+    acu_sim_code_image beside = {0};
+    reader r = {.image = &beside, .why = why, .room = sizeof why};
+    piece ptx = find_piece(pieces, BEST_PTX);
+    cudaError_t result = rank_piece(&ptx) ? read_piece(&r, &ptx) : cudaErrorInvalidPtx;
+    if (!result && !add_variables(image, &beside))
+        result = cudaErrorMemoryAllocation;
+    if (!result) {
+        image->text = beside.text;
+        image->text_size = beside.text_size;
+        image->has_addresses = beside.has_addresses;
+        beside.text = NULL;
+    }
+    acu_sim_image_clear(&beside);
+    return result == cudaErrorMemoryAllocation ? result : cudaSuccess;
+}
+
 /* Reads the best of the pieces; if that turns out to be for another device, the next best. */
 static cudaError_t read_pieces(reader *r, acu_sim_bytes pieces) {
     cudaError_t result = cudaErrorNoKernelImageForDevice;
     for (int below = INT_MAX; result == cudaErrorNoKernelImageForDevice;) {
-        piece p, best = {0};
-        acu_sim_bytes rest = pieces;
-        while (next_piece(&rest, &p))
-            if (rank_piece(&p) < below && rank_piece(&p) > rank_piece(&best))
-                best = p;
+        const piece best = find_piece(pieces, below);
         below = rank_piece(&best);
         if (!below)
             return result;
         acu_sim_image_clear(r->image);
         result = read_piece(r, &best);
     }
-    return result;
+    return result || !r->image->binary ? result : add_text(r->image, pieces);
 }
 
 static cudaError_t read_fat_binary(reader *r, acu_sim_bytes code) {
