@@ -326,7 +326,7 @@ TEST(products_of_all_shapes) {
     multiply_all_shapes();
 }
 
-/* The same integers come out where fewer products are added at once. */
+/* Sums of integers do not depend on how many products a device adds at once. */
 TEST(products_on_older_devices) {
     begin_on("8.0");
     multiply_all_shapes();
@@ -478,8 +478,10 @@ TEST(what_a_sum_keeps) {
         /* 1.5 * 1.5 counts as the sum of the factors' exponents, which is that of 1. */
         {16, F16, 0, {0x3e00, 0xbe00, 0x0c00}, {0x3e00, 0x3e00, 0x0800}, 0, 0x33000000},
         {16, F16, 0, {0x3e00, 0xbe00, 0x0800}, {0x3e00, 0x3e00, 0x0800}, 0, 0},
-        /* So do subnormal factors: 2^-24 has the exponent of 2^-14. */
+        /* A subnormal factor counts as the smallest normal one: 2^-24 has the exponent of 2^-14. */
         {16, F16, 0x2f800000, {0x0001, 0x8001}, {0x7800, 0x7800}, 0, 0},
+        /* What is too small for f32 becomes a zero without a sign. */
+        {16, BF16, 0, {0x9a00}, {0x1a00}, 1, 0},
         /* All sixteen products are added at once. */
         {16, F16, 0, {0x7800, 0xf800, [8] = 0x0c00}, {0x3c00, 0x3c00, [8] = 0x0800}, 0, 0},
         /* A result of f32 is rounded towards zero. */
@@ -503,8 +505,13 @@ TEST(what_a_sum_keeps) {
         /* tf32 is what the first 19 bits say. */
         {8, TF32, 0, {0x3f801fff}, {0x3f801fff}, 1, ONE},
         {8, TF32, 0, {0x3f802000}, {0x3f800000}, 1, 0x3f802000},
-        /* 2^8 * 2^8 of e4m3 and 2^-9 * 2^-8, 33 bits below. */
-        {32, E4M3, 0, {0x78, 0xf8, 0x01}, {0x78, 0x78, 0x02}, 0, 0},
+        /* 2^8 * 2^8 of e4m3, minus the same, and 2^-9 * 2^-8, 33 bits below: lost where it is in
+         * the same half of the products, which has the first two of each four; kept in the other
+         * half. */
+        {32, E4M3, 0, {0x78, 0xf8, [4] = 0x01}, {0x78, 0x78, [4] = 0x02}, 0, 0},
+        {32, E4M3, 0, {0x78, 0xf8, 0x01}, {0x78, 0x78, 0x02}, 0, 0x37000000},
+        /* c is added at last, and to the nearest: 2^8 - 2^-17 is 2^8. */
+        {32, E4M3, 0x43800000, {0x81}, {0x02}, 1, 0x43800000},
         {32, E4M3, 0, {0x01}, {0x01}, 32, 0x39000000},
         {32, E5M2, ONE, {0x3c}, {0x3c}, 32, 0x42040000},
     };

@@ -78,12 +78,13 @@ static void take_apart(const uint32_t *bits, unsigned count, ptx_element element
 
 /* ---- rounding ---- */
 
-/* Towards zero, but what is too large is infinite. */
+/* Towards zero, which has no sign; but what is too large is infinite. */
 static inline uint32_t f32_of_sum(double value, uint32_t kept) {
     float rounded = (float)value;
     double size = fabs(value);
     bool away = fabs((double)rounded) > size && size < 0x1p128;
-    return (bits_of(rounded) - away) & kept;
+    uint32_t bits = (bits_of(rounded) - away) & kept;
+    return bits << 1 ? bits : 0;
 }
 
 /* To the nearest. */
@@ -239,7 +240,8 @@ static inline void multiply_eight(ptx_tile *t, const ptx_product *p, const tile_
     round_sums(sum, unit, p->d.element, kept, t->d + n);
 }
 
-static void multiply_floats(ptx_tile *t, const ptx_product *p, ptx_rounding rounding) {
+/* Adds the products to c in steps. */
+static void add_steps(ptx_tile *t, const ptx_product *p, ptx_rounding rounding) {
     tile_numbers a, b, c;
     ptx_element element = p->c.element;
     take_apart(t->a, t->m * t->k, p->a.element, &a);
@@ -256,6 +258,57 @@ static void multiply_floats(ptx_tile *t, const ptx_product *p, ptx_rounding roun
             memcpy(t->c, t->d, (size_t)t->m * t->n * sizeof *t->c);
         element = p->d.element;
     }
+}
+
+/* Brings the first two of each four products before all the others: the device converts fp8 to f16
+ * in pairs, and multiplies the first pairs, then the second ones. */
+static void put_halves(ptx_tile *t) {
+    uint32_t a[PTX_TILE_A], b[PTX_TILE_B];
+    memcpy(a, t->a, (size_t)t->m * t->k * sizeof *a);
+    memcpy(b, t->b, (size_t)t->n * t->k * sizeof *b);
+    for (unsigned k = 0; k < t->k; k++) {
+        unsigned to = k / 4 * 2 + k % 2 + k / 2 % 2 * (t->k / 2);
+        for (unsigned i = 0; i < t->m; i++)
+            t->a[i * t->k + to] = a[i * t->k + k];
+        for (unsigned block = 0; block < t->n / EIGHT; block++)
+            memcpy(&t->b[(block * t->k + to) * EIGHT], &b[(block * t->k + k) * EIGHT],
+                   EIGHT * sizeof *b);
+    }
+}
+
+static void add_in_halves(ptx_tile *t, const ptx_product *p, ptx_rounding rounding) {
+    uint32_t c[PTX_TILE_C];
+    size_t count = (size_t)t->m * t->n;
+    memcpy(c, t->c, count * sizeof *c);
+    memset(t->c, 0, count * sizeof *c);
+    put_halves(t);
+    add_steps(t, p, rounding);
+    for (size_t n = 0; n < count; n++)
+        t->d[n] = p->d.element == PTX_E_F16 ? add_f16((uint16_t)t->d[n], (uint16_t)c[n])
+                                            : bits_of(number(float_of(t->d[n]) + float_of(c[n])));
+}
+
+/* Products of f16 are exact in f32. */
+static void add_one_by_one(ptx_tile *t, const ptx_product *p) {
+    for (unsigned n = 0; n < t->m * t->n; n++) {
+        unsigned block = n / EIGHT / t->m, i = n / EIGHT % t->m, j = n % EIGHT;
+        const uint32_t *a = &t->a[i * t->k], *b = &t->b[block * t->k * EIGHT + j];
+        float sum = 0, c = float_of(t->c[n]);
+        for (unsigned k = 0; k < t->k; k++)
+            sum += f32_of_f16((uint16_t)a[k]) * f32_of_f16((uint16_t)b[(size_t)k * EIGHT]);
+        if (p->c.element == PTX_E_F16)
+            c = f32_of_f16((uint16_t)t->c[n]);
+        t->d[n] = bits_of(number(sum + c));
+    }
+}
+
+static void multiply_floats(ptx_tile *t, const ptx_product *p, ptx_rounding rounding) {
+    if (rounding.way == PTX_SUM_IN_HALVES)
+        add_in_halves(t, p, rounding);
+    else if (rounding.way == PTX_SUM_ONE_BY_ONE)
+        add_one_by_one(t, p);
+    else
+        add_steps(t, p, rounding);
     if (p->satfinite)
         make_finite(t, p->d.element);
 }

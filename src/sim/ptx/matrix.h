@@ -66,8 +66,16 @@ typedef struct ptx_tile {
     } __attribute__((aligned(64)));
 } ptx_tile;
 
+/* How a device adds products and c. */
+typedef enum ptx_sum_way {
+    PTX_SUM_IN_STEPS,   /* so many products at once, and c with the first */
+    PTX_SUM_IN_HALVES,  /* two steps: fp8 is multiplied as f16 is; c is added at last */
+    PTX_SUM_ONE_BY_ONE, /* as the device's other instructions for f32 do; c is added at last */
+} ptx_sum_way;
+
 /* How sums of products are rounded. */
 typedef struct ptx_rounding {
+    ptx_sum_way way;
     unsigned fraction; /* bits below the largest exponent that a sum keeps */
     unsigned together; /* products that are added at once */
     bool short_f32;    /* results of f32 have 13 bits of fraction only */
@@ -88,7 +96,7 @@ unsigned acu_ptx_fragment_size(ptx_element element, unsigned rows, unsigned k);
 void acu_ptx_fragments_read(const ptx_warp *warp, const ptx_product *product, ptx_tile *tile);
 void acu_ptx_fragments_write(const ptx_warp *warp, const ptx_product *product,
                              const ptx_tile *tile);
-/* The same for one of the four products of 8x8x4 of a warp. */
+/* Copy one of the four products of 8x8x4 that a warp has. */
 void acu_ptx_quarter_read(const ptx_warp *warp, const ptx_product *product, unsigned quarter,
                           ptx_tile *tile);
 void acu_ptx_quarter_write(const ptx_warp *warp, const ptx_product *product, unsigned quarter,
