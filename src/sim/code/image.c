@@ -205,7 +205,7 @@ static cudaError_t add_text(acu_sim_code_image *image, acu_sim_bytes pieces) {
     acu_sim_code_image beside = {0};
     reader r = {.image = &beside, .why = why, .room = sizeof why};
     piece ptx = find_piece(pieces, BEST_PTX);
-    cudaError_t result = rank_piece(&ptx) ? read_piece(&r, &ptx) : cudaErrorInvalidPtx;
+    cudaError_t result = ptx.code.at ? read_piece(&r, &ptx) : cudaErrorInvalidPtx;
     if (!result && !add_variables(image, &beside))
         result = cudaErrorMemoryAllocation;
     if (!result) {

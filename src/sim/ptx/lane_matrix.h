@@ -270,7 +270,7 @@ static void put_halves(ptx_tile *t) {
         unsigned to = k / 4 * 2 + k % 2 + k / 2 % 2 * (t->k / 2);
         for (unsigned i = 0; i < t->m; i++)
             t->a[i * t->k + to] = a[i * t->k + k];
-        for (unsigned block = 0; block < t->n / EIGHT; block++)
+        for (size_t block = 0; block < t->n / EIGHT; block++)
             memcpy(&t->b[(block * t->k + to) * EIGHT], &b[(block * t->k + k) * EIGHT],
                    EIGHT * sizeof *b);
     }
@@ -292,7 +292,7 @@ static void add_in_halves(ptx_tile *t, const ptx_product *p, ptx_rounding roundi
 static void add_one_by_one(ptx_tile *t, const ptx_product *p) {
     for (unsigned n = 0; n < t->m * t->n; n++) {
         unsigned block = n / EIGHT / t->m, i = n / EIGHT % t->m, j = n % EIGHT;
-        const uint32_t *a = &t->a[i * t->k], *b = &t->b[block * t->k * EIGHT + j];
+        const uint32_t *a = t->a + (size_t)i * t->k, *b = t->b + (size_t)block * t->k * EIGHT + j;
         float sum = 0, c = float_of(t->c[n]);
         for (unsigned k = 0; k < t->k; k++)
             sum += f32_of_f16((uint16_t)a[k]) * f32_of_f16((uint16_t)b[(size_t)k * EIGHT]);
