@@ -8,7 +8,7 @@
 enum { MOST_ELEMENTS = 4, MOST_BYTES = 16 };
 
 /* What an access does; `more` of its operation. */
-typedef struct access {
+typedef struct surface_access {
     ptx_place_slots place;
     ptx_boundary boundary;
     unsigned size, count;   /* bytes of an element in the surface, and elements */
@@ -17,19 +17,19 @@ typedef struct access {
     ptx_slot slots[MOST_ELEMENTS];
     ptx_change change; /* of sured */
     ptx_type type;
-} access;
+} surface_access;
 
 /* ---- where the bytes are ---- */
 
 static const void *surface_of(ptx_warp *w, const ptx_op *op, unsigned lane) {
-    const access *a = op->more;
+    const surface_access *a = op->more;
     return acu_ptx_object(w, op, lane, ptx_handle_of(w, a->place.handle, lane), true);
 }
 
 /* Returns where a lane's bytes are; NULL where nothing is accessed. `unit`: bytes that x counts. */
 static char *find(ptx_warp *w, const ptx_op *op, unsigned lane, const void *surface, unsigned unit,
                   unsigned size) {
-    const access *a = op->more;
+    const surface_access *a = op->more;
     const ptx_textures *textures = w->worker->launch->machine->textures;
     ptx_surface_place place = {.geometry = a->place.geometry, .size = size};
     char *at = NULL;
@@ -50,14 +50,14 @@ static char *find(ptx_warp *w, const ptx_op *op, unsigned lane, const void *surf
     return at;
 }
 
-static void *element(const ptx_warp *w, const access *a, unsigned n, unsigned lane) {
+static void *element(const ptx_warp *w, const surface_access *a, unsigned n, unsigned lane) {
     return (char *)ptx_at(w, a->slots[n]) + (size_t)lane * a->register_size;
 }
 
 /* ---- bytes ---- */
 
 static void do_load(ptx_warp *w, const ptx_op *op) {
-    const access *a = op->more;
+    const surface_access *a = op->more;
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
         const char *at = find(w, op, lane, surface_of(w, op, lane), 1, a->size * a->count);
@@ -71,7 +71,7 @@ static void do_load(ptx_warp *w, const ptx_op *op) {
 }
 
 static void do_store(ptx_warp *w, const ptx_op *op) {
-    const access *a = op->more;
+    const surface_access *a = op->more;
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
         char *at = find(w, op, lane, surface_of(w, op, lane), 1, a->size * a->count);
@@ -111,7 +111,7 @@ static ptx_element_format format_of(ptx_warp *w, const ptx_op *op, unsigned lane
 }
 
 static void do_store_formatted(ptx_warp *w, const ptx_op *op) {
-    const access *a = op->more;
+    const surface_access *a = op->more;
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
         const void *surface = surface_of(w, op, lane);
@@ -129,7 +129,7 @@ static void do_store_formatted(ptx_warp *w, const ptx_op *op) {
 
 /* x of sured.p counts words, and signed elements are compared as such. */
 static void do_change(ptx_warp *w, const ptx_op *op) {
-    const access *a = op->more;
+    const surface_access *a = op->more;
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
         const void *surface = surface_of(w, op, lane);
@@ -151,7 +151,7 @@ static _Noreturn void refuse_types(ptx_lowering *l) {
 }
 
 /* Takes the words that all three have; the vector and the type are the elements'. */
-static void read_words(ptx_lowering *l, ptx_words *words, access *a) {
+static void read_words(ptx_lowering *l, ptx_words *words, surface_access *a) {
     acu_ptx_take_one(words, "ca cg cs cv wb wt");
     a->place.geometry = acu_ptx_take_geometry(l, words);
     a->place.is_whole = true;
@@ -167,7 +167,7 @@ static void read_words(ptx_lowering *l, ptx_words *words, access *a) {
 }
 
 /* Fills in the slots of the elements, whose registers may be wider. */
-static void read_elements(ptx_lowering *l, const ptx_operand *list, access *a, bool loads) {
+static void read_elements(ptx_lowering *l, const ptx_operand *list, surface_access *a, bool loads) {
     if (list->kind == PTX_LIST ? list->element_count != a->count : a->count != 1)
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
     a->register_size = a->size < 2 ? 2 : a->size;
@@ -182,7 +182,8 @@ static void read_elements(ptx_lowering *l, const ptx_operand *list, access *a, b
                             : acu_ptx_source(l, acu_ptx_element(list, n), type);
 }
 
-static void emit(ptx_lowering *l, const ptx_instruction *i, access *a, ptx_handler *handler) {
+static void emit(ptx_lowering *l, const ptx_instruction *i, surface_access *a,
+                 ptx_handler *handler) {
     bool loads = handler == do_load;
     if (i->operand_count != 2)
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
@@ -192,7 +193,7 @@ static void emit(ptx_lowering *l, const ptx_instruction *i, access *a, ptx_handl
 }
 
 void acu_ptx_lower_suld(ptx_lowering *l, const ptx_instruction *i) {
-    access *a = acu_ptx_lower_alloc(l, sizeof *a);
+    surface_access *a = acu_ptx_lower_alloc(l, sizeof *a);
     ptx_words words;
     acu_ptx_words(l, i, &words);
     acu_ptx_take(&words, "b");
@@ -201,7 +202,7 @@ void acu_ptx_lower_suld(ptx_lowering *l, const ptx_instruction *i) {
 }
 
 void acu_ptx_lower_sust(ptx_lowering *l, const ptx_instruction *i) {
-    access *a = acu_ptx_lower_alloc(l, sizeof *a);
+    surface_access *a = acu_ptx_lower_alloc(l, sizeof *a);
     ptx_words words;
     acu_ptx_words(l, i, &words);
     a->formatted = acu_ptx_take_one(&words, "b p") == 1;
@@ -214,7 +215,7 @@ void acu_ptx_lower_sust(ptx_lowering *l, const ptx_instruction *i) {
 void acu_ptx_lower_sured(ptx_lowering *l, const ptx_instruction *i) {
     static const ptx_change changes[] = {PTX_CHANGE_ADD, PTX_CHANGE_MIN, PTX_CHANGE_MAX,
                                          PTX_CHANGE_AND, PTX_CHANGE_OR};
-    access *a = acu_ptx_lower_alloc(l, sizeof *a);
+    surface_access *a = acu_ptx_lower_alloc(l, sizeof *a);
     ptx_words words;
     acu_ptx_words(l, i, &words);
     a->formatted = acu_ptx_take_one(&words, "b p") == 1;
