@@ -212,8 +212,8 @@ void acu_ptx_lower_movmatrix(ptx_lowering *l, const ptx_instruction *i) {
     acu_ptx_words(l, i, &words);
     acu_ptx_take(&words, "sync");
     acu_ptx_take(&words, "aligned");
-    bool shaped = acu_ptx_take(&words, "m8n8");
-    shaped &= acu_ptx_take(&words, "trans") & acu_ptx_take(&words, "b16");
+    bool shaped = acu_ptx_take(&words, "m8n8") && acu_ptx_take(&words, "trans") &&
+                  acu_ptx_take(&words, "b16");
     acu_ptx_words_end(l, &words);
     if (i->operand_count != 2 || !shaped)
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
