@@ -2,7 +2,8 @@
  * A pipeline over the runtime interface: batches are uploaded, computed and downloaded, on a place
  * that is named as acu_place_parse() has it.
  *
- *     bench_runtime_pipeline cuda:0 [--batches n] [--kib n] [--blocks n] [--rounds n] [--check]
+ *     bench_runtime_pipeline cuda:0 [--batches n] [--kib n] [--blocks n] [--rounds n]
+ *                            [--program percent] [--check]
  *
  * In each round all batches are uploaded, then computed, then downloaded, each alone; and they go
  * through the pipeline, in which three threads upload, give programs and download, each through a
@@ -13,10 +14,11 @@
  * slow each other, because both copy the host's memory, so that each is also timed while the other
  * one is under way without a pause; the last column has the slowest part with these times.
  *
- * The program's loop is made so long that it takes about as long as an upload. The last batches are
- * still computed and downloaded when no more are uploaded, so that of n batches a pipeline of three
- * equal parts reaches n / (n + 2) at most: 0.99 of 256. Every byte of the results is checked. With
- * --check a median below the bar is a failure. Exits with 77 where the place cannot be used.
+ * The program's loop is made so long that it takes `percent` of an upload's time, 100 unless it is
+ * given. The last batches are still computed and downloaded when no more are uploaded, so that of n
+ * batches a pipeline of three equal parts reaches n / (n + 2) at most: 0.99 of 256. Every byte of
+ * the results is checked. With --check a median below the bar is a failure. Exits with 77 where the
+ * place cannot be used.
  */
 #define _POSIX_C_SOURCE 200809L /* sched_yield */
 #include "pairs.h"
@@ -33,7 +35,7 @@ enum { MOST_BLOCKS = 8, MOST_ROUNDS = 301 };
 
 static const double bar = 0.90;
 
-static long batches = 256, kib = 1024, block_count = 6, rounds = 11;
+static long batches = 256, kib = 1024, block_count = 6, rounds = 11, percent = 100;
 static size_t bytes;
 static uint32_t elements; /* of a batch */
 static unsigned char *inputs, *results;
@@ -422,14 +424,15 @@ static void calibrate(void) {
     OK(acu_program_prepare(program, acu_client_place(programs)));
     for (int i = 0; i < TRIES; i++) {
         compute_all(); /* the clocks of a device go up with its work */
-        wanted = upload_all();
+        wanted = upload_all() * (double)percent / 100;
         got = compute_all();
         const double next = (double)length * wanted / got;
         length = next < 1 ? 1 : next > LONGEST ? LONGEST : (uint32_t)next;
     }
-    printf("the program's loop has %u steps: uploads took %.2f ms, programs with the last loop "
-           "%.2f ms\n\n",
-           length, wanted, got);
+    printf(
+        "the program's loop has %u steps, to take %.2f ms, %ld%% of an upload; with the last loop "
+        "before it took %.2f ms\n\n",
+        length, wanted, percent, got);
 }
 
 /* ---- the program's options ---- */
@@ -486,7 +489,8 @@ static bool take_option(const char *option, const char *text) {
     } options[] = {{"--batches", &batches, 1, 65536},
                    {"--kib", &kib, 1, 1048576},
                    {"--blocks", &block_count, 1, MOST_BLOCKS},
-                   {"--rounds", &rounds, 1, MOST_ROUNDS}};
+                   {"--rounds", &rounds, 1, MOST_ROUNDS},
+                   {"--program", &percent, 1, 1000}};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (text && strcmp(option, options[i].name) == 0) {
             *options[i].value = strtol(text, NULL, 10);
@@ -510,7 +514,7 @@ int main(int argc, char **argv) {
         }
     if (!good) {
         fprintf(stderr, "bench_runtime_pipeline cpu|cuda|webgpu [--batches n] [--kib n] "
-                        "[--blocks 1..8] [--rounds n] [--check]\n");
+                        "[--blocks 1..8] [--rounds n] [--program percent] [--check]\n");
         return 2;
     }
     if (acu_client_create(place, NULL, &uploads)) {
