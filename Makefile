@@ -4,6 +4,8 @@
 # puts into .venv, which is why that folder comes first in PATH.
 
 BUILD  ?= build
+# What users get, built without tests
+RELEASE ?= $(BUILD)/release
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc)
 # The example that `make demo` runs
@@ -30,25 +32,25 @@ C_FILES   = $(shell find $(wildcard bench examples include src tests tools) -nam
 	quick structure test test-build test-busy test-gpu toolkits
 
 all: cmake ## build the library
-	@$(CONFIGURE) -B $(BUILD)/release
-	@$(COMPILE) $(BUILD)/release
+	@$(CONFIGURE) -B $(RELEASE)
+	@$(COMPILE) $(RELEASE)
 
 demo: cmake ## run an example, on a GPU or simulated: DEMO=vector_add
 	@test -n '$(filter $(DEMO),$(EXAMPLES))' || { echo "error: there is no example '$(DEMO)'; there are $(EXAMPLES)" >&2; exit 2; }
 	@echo 'Building anycuda … (a minute or two; $(BUILD)/demo.log)'
 	@mkdir -p $(BUILD)
-	@{ $(CONFIGURE) -B $(BUILD)/release && $(COMPILE) $(BUILD)/release --target example_$(DEMO); } >$(BUILD)/demo.log 2>&1 || \
+	@{ $(CONFIGURE) -B $(RELEASE) && $(COMPILE) $(RELEASE) --target example_$(DEMO); } >$(BUILD)/demo.log 2>&1 || \
 		{ tail -n 30 $(BUILD)/demo.log >&2; exit 1; }
-	@$(BUILD)/release/examples/$(DEMO)
+	@$(RELEASE)/examples/$(DEMO)
 
 docs: ## make the reference from the headers (needs doxygen)
 	@tools/docs.sh $(BUILD)/docs
 
 # Configured for PREFIX, because the folder of libraries depends on it: Debian's is lib/x86_64-linux-gnu in /usr only.
 install: cmake ## install it: PREFIX=/usr/local, DESTDIR=
-	@$(CONFIGURE) -B $(BUILD)/release -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX))
-	@$(COMPILE) $(BUILD)/release
-	@cmake --install $(BUILD)/release
+	@$(CONFIGURE) -B $(RELEASE) -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX))
+	@$(COMPILE) $(RELEASE)
+	@cmake --install $(RELEASE)
 
 amalgamation: ## make one source file and one header of it
 	@python3 tools/amalgamate.py $(BUILD)/amalgamation
@@ -73,8 +75,9 @@ quick: c-tools ## build, run the C tests that need no toolkit: TESTS=regex
 test: test-build ## run every test that needs no GPU; ends with one count
 	@$(CHOOSE_NINJA) python tools/run_tests.py $(BUILD)/test  # tests that build something do it faster with ninja
 
+# The library as it is released, so that pytest builds none of its own; `make quick` builds one to step through.
 test-build: toolkits
-	@$(CONFIGURE) -B $(BUILD)/test -DANYCUDA_TESTS=ON -DANYCUDA_BENCH=ON -DANYCUDA_DEV=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	@$(CONFIGURE) -B $(BUILD)/test -DANYCUDA_TESTS=ON -DANYCUDA_BENCH=ON -DANYCUDA_DEV=ON -DCMAKE_BUILD_TYPE=Release
 	@$(COMPILE) $(BUILD)/test
 
 test-busy: test-build ## run the C tests on a busy machine: ROUNDS=10 TESTS=regex
@@ -89,13 +92,13 @@ clients: toolkits ## compile public projects: CHECKOUTS=folder
 
 client-programs: all environment ## run public projects simulated: CHECKOUTS=…
 	@test -n "$(CHECKOUTS)" || { echo 'error: say where the checkouts of tools/clients.yaml are: CHECKOUTS=folder' >&2; exit 2; }
-	@python tools/client_programs.py '$(CHECKOUTS)' $(BUILD)/release $(FLAGS)
+	@python tools/client_programs.py '$(CHECKOUTS)' $(RELEASE) $(FLAGS)
 
 # Without PROGRAMS it runs what it builds itself, for which there must be nvcc.
 ptx-corpus: all environment ## run CUDA programs on the simulator: PROGRAMS=…
 	@test -n "$(PROGRAMS)" || python tests/ptx_corpus/build.py $(BUILD)/ptx-corpus || { \
 		echo 'error: say where the programs of tests/ptx_corpus/programs.yaml are: PROGRAMS=folder' >&2; exit 2; }
-	@python tests/ptx_corpus/run.py '$(or $(PROGRAMS),$(BUILD)/ptx-corpus)' --library $(BUILD)/release/libanycuda-sim.so $(FLAGS)
+	@python tests/ptx_corpus/run.py '$(or $(PROGRAMS),$(BUILD)/ptx-corpus)' --library $(RELEASE)/libanycuda-sim.so $(FLAGS)
 
 bench: toolkits ## measure, and print the figures
 	@$(CONFIGURE) -B $(BUILD)/bench -DANYCUDA_BENCH=ON

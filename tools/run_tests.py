@@ -47,7 +47,8 @@ def main() -> int:
         report = Path(folder) / "pytest.xml"
         command = [sys.executable, "-m", "pytest", "-n", jobs, "--dist=loadscope", "--no-loadscope-reorder"]
         command += [f"--junit-xml={report}"]
-        code = subprocess.run(command, check=False).returncode
+        built = {**os.environ, "ANYCUDA_BUILT": str(options.build.resolve())}  # they need no build of their own
+        code = subprocess.run(command, check=False, env=built).returncode
         total.add(_suite("pytest", code, report))
     if total.reasons:
         print("\nSkipped:")

@@ -122,9 +122,22 @@ def test_debians_folder_of_libraries(library: Library, tmp_path: Path) -> None:
     assert "prefix=${pcfiledir}/../../../\n" in text and f"libdir=${{prefix}}/lib/{architecture}\n" in text
 
 
-def test_add_subdirectory(tmp_path: Path) -> None:
-    run("cmake", "-S", PROJECT, "-B", tmp_path, f"-DSOURCE={ROOT}")
-    run("cmake", "--build", tmp_path, "--parallel", "2", "--target", "consumer", "consumer_sim")
+# Of each target, and of each list of files that have options of their own in CMakeLists.txt.
+SOME_OBJECTS = (
+    *("src/core/adapt", "src/core/path", "src/runtime/cpu/cpu_loops", "generated/src/nvrtc_abi"),
+    *("src/sim/memory/pool", "src/sim/entry/sim_provider"),
+)
+
+
+def test_add_subdirectory(library: Library, tmp_path: Path) -> None:
+    """The other project compiles some of the sources, and links the archives of a build that has compiled them all."""
+    run("cmake", "-G", "Unix Makefiles", "-S", PROJECT, "-B", tmp_path, f"-DSOURCE={ROOT}")
+    for name in SOME_OBJECTS:
+        assert (ROOT / f"{name}.c").exists()
+        assert run("cmake", "--build", tmp_path / "anycuda", "--target", f"{name}.o").count("Building C object") > 0
+    for archive in library.archive.parent.glob("*.a"):
+        shutil.copy(archive, tmp_path / "anycuda")
+    run("cmake", "--build", tmp_path, "--target", "consumer/fast", "consumer_sim/fast")  # not what they are linked with
     assert run(tmp_path / "consumer") == "linked\n"
     assert run(tmp_path / "consumer_sim") == SIMULATED
     assert "acu-info" not in run("cmake", "--build", tmp_path, "--target", "help"), "another project builds no tools"
