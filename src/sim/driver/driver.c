@@ -73,7 +73,7 @@ acu_fn acu_sim_driver_symbol(const char *symbol) {
     pthread_mutex_unlock(&acu_sim_lock);
     if (!installed)
         return NULL;
-    acu_fn found = acu_sim_entries_find(acu_sim_cuda_entries, symbol);
+    acu_fn found = acu_sim_entries_find(acu_sim_cuda_entries, acu_sim_cuda_entry_count, symbol);
     return found ? found : older_one(symbol);
 }
 
@@ -83,7 +83,8 @@ CUdriverProcAddressQueryResult acu_sim_driver_find(const char *symbol, int versi
                                                    void **found) {
     CUdriverProcAddressQueryResult result = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     *found = NULL;
-    for (const acu_sim_api_entry *row = acu_sim_cuda_entries; row->symbol; row++) {
+    for (size_t i = 0; i < acu_sim_cuda_entry_count; i++) {
+        const acu_sim_api_entry *row = &acu_sim_cuda_entries[i];
         const acu_function *function = row->function;
         if (strcmp(function->name, symbol) != 0)
             continue;

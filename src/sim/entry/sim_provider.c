@@ -19,7 +19,8 @@ static acu_fn resolve(const char *symbol) {
     acu_fn fn = acu_sim_driver_symbol(symbol);
     if (!fn)
         fn = acu_sim_nvrtc_symbol(symbol);
-    return fn ? fn : acu_sim_entries_find(acu_sim_cudart_entries, symbol);
+    return fn ? fn
+              : acu_sim_entries_find(acu_sim_cudart_entries, acu_sim_cudart_entry_count, symbol);
 }
 
 static int version_of(acu_library_id library) {
