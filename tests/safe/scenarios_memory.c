@@ -16,7 +16,7 @@ static acu_result capture_a_write(acu_buffer *x, acu_stream *a) {
 
 /* All is waited for in between, so that the same calls are made each time. */
 acu_result transfers(void) {
-    enum { LARGE = 2 << 20, VERY_LARGE = 5 << 20 };
+    enum { LARGE = 2 << 20, VERY_LARGE = 4 << 20 };
     static unsigned char many[VERY_LARGE];
     float numbers[16] = {1, 2, 3}, back[16] = {0};
     const void *host;

@@ -5,8 +5,8 @@
 #include "sim/ptx/code.h"
 
 /* Whether the loops are there for several levels of the processor. One source file of all cannot
- * have that. */
-#if defined(__x86_64__) && !defined(ACU_AMALGAMATED)
+ * have that, and what is compiled for one processor (-march=native) needs none. */
+#if defined(__x86_64__) && !defined(ACU_AMALGAMATED) && !defined(PTX_ONE_LEVEL)
 #define PTX_HAS_LEVELS
 #endif
 
