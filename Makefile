@@ -29,7 +29,7 @@ C_FILES   = $(shell find $(wildcard bench examples include src tests tools) -nam
 
 .DEFAULT_GOAL := all
 .PHONY: all amalgamation bench c-tools check-generated clean client-programs clients cmake deb demo dist docs environment fmt generate help install lint lint-c lint-python lock new-toolkit ptx-corpus \
-	quick structure test test-build test-busy test-gpu toolkits
+	quick structure test test-all test-build test-busy test-gpu toolkits
 
 all: cmake ## build the library
 	@$(CONFIGURE) -B $(RELEASE)
@@ -74,6 +74,9 @@ quick: c-tools ## build, run the C tests that need no toolkit: TESTS=regex
 
 test: test-build ## run every test that needs no GPU; ends with one count
 	@$(CHOOSE_NINJA) python tools/run_tests.py $(BUILD)/test  # tests that build something do it faster with ninja
+
+test-all: ## make test, and what it leaves out for its length
+	@ANYCUDA_TEST_ALL=1 $(MAKE) --no-print-directory test
 
 # The library as it is released, so that pytest builds none of its own; `make quick` builds one to step through.
 test-build: toolkits

@@ -18,6 +18,9 @@ PROGRAMS = Path(__file__).resolve().parent / "programs"
 INCLUDE = (ROOT / "include", ROOT / "generated" / "include")
 COMPAT = ROOT / "generated" / "include" / "anycuda" / "compat"
 
+# Whether `make test-all` runs: also what takes long and finds little more than `make test`.
+EVERYTHING = "ANYCUDA_TEST_ALL" in os.environ
+
 Command = Sequence[object]  # text and paths
 
 CC = os.environ.get("CC", "cc")
