@@ -347,6 +347,73 @@ static size_t printed_at_copy(CUmodule module, CUdeviceptr at, char *text, size_
     return length;
 }
 
+/* A register may be a vector: a list of its elements, which all move at once. */
+TEST(vectors_of_registers) {
+    uint32_t words[8] = {1, 2, 3, 4};
+    run(HEAD ".entry k(.param .u64 p) {\n.reg .v4 .b32 %v<3>;\n.reg .v2 .u32 two;\n"
+             ".reg .b32 %r<5>; .reg .b64 %d<2>;\nld.param.u64 %d1, [p];\n"
+             "ld.global.v4.u32 %v2, [%d1];\nmov.v2.b32 two, {%v2.w, %v2.x};\n"
+             "mov.v2.b32 {%v2.x, %v2.y}, {%v2.y, %v2.x};\nadd.u32 %v2.z, %v2.b, two.g;\n"
+             "st.global.v4.b32 [%d1], %v2;\nmov.v4.u32 {%r1, %r2, _, %r4}, %ntid;\n"
+             "mov.v4.b32 %v1, {%r1, %r2, %r4, two.x};\nst.global.v4.b32 [%d1+16], %v1;\nret;\n"
+             "}\n",
+        1, 7, words, 8);
+    const uint32_t results[] = {2, 1, 4, 4, 7, 1, 1, 4};
+    assert_memory_equal(words, results, sizeof results);
+}
+
+/* An instruction without a space takes a variable's generic address. */
+TEST(generic_addresses_of_variables) {
+    uint32_t words[4] = {0};
+    run(HEAD ".global .u32 g = 5;\n.shared .align 4 .b8 s[16];\n"
+             ".entry k(.param .u64 p) {\n.local .align 4 .b8 l[16];\n.reg .b32 %r<9>; "
+             ".reg .b64 %d<2>;\nld.param.u64 %d1, [p];\nmov.u32 %r1, 6;\nmov.u32 %r2, 7;\n"
+             "st.u32 [s+4], %r1;\nst.u32 [l+4], %r2;\nld.u32 %r3, [g];\n"
+             "ld.shared.u32 %r4, [s+4];\nld.local.u32 %r5, [l+4];\n"
+             "atom.add.u32 %r6, [s+4], 1;\nadd.u32 %r6, %r6, %r6;\n"
+             "st.global.v4.u32 [%d1], {%r3, %r4, %r5, %r6};\nret;\n}\n",
+        1, 1, words, 4);
+    const uint32_t results[] = {5, 6, 7, 12};
+    assert_memory_equal(words, results, sizeof results);
+}
+
+/* What ptxas refuses is not executed. */
+TEST(operands_that_do_not_suit) {
+    static const struct {
+        const char *instruction, *why;
+    } wrong[] = {
+        {"add.f32 %f1, %f2, 1;", "Arguments mismatch for instruction 'add.f32'"},
+        {"add.f32 %f1, %f2, %u1;", "Arguments mismatch for instruction 'add.f32'"},
+        {"add.u32 %u1, %u1, 1.0;", "Arguments mismatch for instruction 'add.u32'"},
+        {"add.u32 %f1, %u1, %u1;", "Arguments mismatch for instruction 'add.u32'"},
+        {"and.b32 %u1, %u1, -%u1;", "Operand negation not allowed for instruction 'and.b32'"},
+        {"add.u32 %u1, %u1, s;", "An argument of instruction 'add.u32' must be register"},
+        {"mov.u32 %u1, %tid;", "Argument vector size mismatch for instruction 'mov.u32'"},
+        {"mov.v4.u32 {%u1, %u1, %u1, %u1}, %laneid;", "Argument vector size mismatch"},
+        {"mov.v2.u32 {%u1, %u1}, %tid;", "Argument vector size mismatch"},
+        {"ld.global.u32 %u1, [s];", "State space mismatch between instruction and address"},
+        {"ld.u32 %u1, [c];", "State space mismatch between instruction and address"},
+        {"st.local.u32 [s], %u1;", "State space mismatch between instruction and address"},
+        {"atom.global.add.u32 %u1, [s], 1;", "State space mismatch between instruction"},
+        {"mov.u32 %u1, %u2.x;", "Unknown symbol '%u2.x'"},
+    };
+    for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
+        char text[512];
+        CUmodule module = NULL;
+        snprintf(text, sizeof text,
+                 HEAD ".shared .u32 s; .const .u32 c;\n.entry k() {\n.reg .f32 %%f<3>; "
+                      ".reg .u32 %%u<3>;\n%s\nret;\n}\n",
+                 wrong[n].instruction);
+        CUresult result = cuModuleLoadData(&module, text);
+        if (!result) {
+            result = (CUresult)launch(module, "k", 1, 1, NULL);
+            expect_reason(wrong[n].why);
+            OK(cuModuleUnload(module));
+        }
+        assert_int_equal(result, CUDA_ERROR_INVALID_PTX);
+    }
+}
+
 TEST(a_copy_that_waits_brings_what_was_printed) {
     CUmodule module = load_text(
         HEAD ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
@@ -403,6 +470,9 @@ int main(void) {
         C(addresses_of_32_bits_wrap_around),
         C(vectors_and_small_elements),
         C(generic_addresses),
+        C(vectors_of_registers),
+        C(generic_addresses_of_variables),
+        C(operands_that_do_not_suit),
         C(a_copy_that_waits_brings_what_was_printed),
         C(faults),
         C(an_instruction_that_is_not_simulated),

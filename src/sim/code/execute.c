@@ -24,8 +24,11 @@ static const ptx_module *read_module(acu_sim_code_image *image) {
     ptx_error error = {.text = ""};
     if (image->ptx || !image->text || image->why)
         return image->ptx;
-    if (acu_ptx_parse(image->text, image->text_size, PTX_NEWEST, &image->ptx, &error))
+    const ptx_result result =
+        acu_ptx_parse(image->text, image->text_size, PTX_NEWEST, &image->ptx, &error);
+    if (result)
         image->why = strdup(error.text);
+    image->invalid = result == PTX_INVALID;
     return image->ptx;
 }
 
@@ -42,6 +45,7 @@ bool acu_sim_execute_prepare(const acu_sim_function *function) {
     acu_sim_code_image *image = function->module->image;
     const ptx_module *module = read_module(image);
     const ptx_function *kernel = module ? acu_ptx_module_function(module, entry->name) : NULL;
+    entry->invalid = image->invalid;
     if (!kernel || !kernel->has_body) {
         entry->why = strdup(
             image->why
@@ -55,8 +59,10 @@ bool acu_sim_execute_prepare(const acu_sim_function *function) {
                             "declares: install NVRTC (libnvrtc.so)");
         return false;
     }
-    if (acu_ptx_code_make(module, kernel, &entry->code, &error))
+    const ptx_result result = acu_ptx_code_make(module, kernel, &entry->code, &error);
+    if (result)
         entry->why = strdup(error.text);
+    entry->invalid = result == PTX_INVALID;
     return entry->code != NULL;
 }
 

@@ -28,6 +28,7 @@ typedef struct acu_sim_entry {
     struct ptx_code *code;   /* what executes the kernel's PTX; NULL: nothing does */
     char *why;               /* why nothing does; NULL: not known */
     bool tried;              /* to make `code` */
+    bool invalid;            /* the reason is a mistake in the PTX, which a driver refuses, too */
 } acu_sim_entry;
 
 /* A variable in global or constant memory. */
@@ -61,6 +62,7 @@ typedef struct acu_sim_code_image {
     size_t text_size;
     struct ptx_module *ptx; /* what was read of it; NULL: nothing yet */
     char *why;              /* why it could not be read; NULL: it could, or nobody tried */
+    bool invalid;           /* the reason is a mistake in the PTX */
     bool has_addresses;     /* an initial value of a variable has the address of another one */
 } acu_sim_code_image;
 

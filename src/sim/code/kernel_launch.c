@@ -322,7 +322,7 @@ static cudaError_t validate(acu_sim_kernel_launch *prepared, const acu_sim_devic
         "the simulator cannot execute the kernel \"%s\": %s; a C function can stand for it: "
         "acu_sim_register()",
         prepared->function->entry->name, acu_sim_execute_why(prepared->function));
-    return cudaErrorNotSupported;
+    return prepared->function->entry->invalid ? cudaErrorInvalidPtx : cudaErrorNotSupported;
 }
 
 /* ---- preparing ---- */

@@ -120,20 +120,33 @@ char *acu_ptx_memory_at(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_space 
 
 /* ---- loads and stores ---- */
 
+/* An instruction without a space has generic addresses, which those of constants are not. */
+static void check_space(ptx_lowering *l, const ptx_variable *v, ptx_space space) {
+    const bool fits = space == PTX_GENERIC ? v->space == PTX_GLOBAL || acu_ptx_window_of(v->space)
+                      : space == PTX_SHARED_CLUSTER ? v->space == PTX_SHARED
+                                                    : space == v->space;
+    if (!fits || (space == PTX_GENERIC && v->space == PTX_PARAM))
+        acu_ptx_invalid(l,
+                        "State space mismatch between instruction and address in instruction '%s'",
+                        l->instruction->opcode);
+}
+
 ptx_address acu_ptx_address(ptx_lowering *l, const ptx_operand *o, ptx_space space) {
     if (o->kind != PTX_ADDRESS)
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
     if (o->is_register) {
-        ptx_operand base = {.kind = PTX_REGISTER, .number = o->number, .place = o->place};
+        ptx_operand base = {
+            .kind = PTX_REGISTER, .type = o->type, .number = o->number, .place = o->place};
         bool narrow = acu_ptx_register_size(l, &base) == 4;
         return (ptx_address){acu_ptx_source(l, &base, narrow ? PTX_U32 : PTX_U64), o->offset,
                              narrow};
     }
     if (o->variable) {
-        ptx_operand base = {.kind = PTX_VARIABLE, .variable = o->variable, .place = o->place};
-        return (ptx_address){acu_ptx_source(l, &base, PTX_U64), o->offset, false};
+        check_space(l, o->variable, space);
+        const uint64_t window = space == PTX_GENERIC ? acu_ptx_window_of(o->variable->space) : 0;
+        return (ptx_address){acu_ptx_address_of(l, o->variable), o->offset + (int64_t)window,
+                             false};
     }
-    (void)space;
     return (ptx_address){acu_ptx_constant(l, o->bits + (uint64_t)o->offset, 8), 0, false};
 }
 
@@ -173,8 +186,6 @@ static void read_words(ptx_lowering *l, const ptx_instruction *i, ptx_access *ac
     if (!access->size || *type == PTX_PRED)
         acu_ptx_invalid(l, "Unexpected instruction types specified for '%s'", i->opcode);
     access->is_signed = *type == PTX_S8 || *type == PTX_S16 || *type == PTX_S32;
-    if (access->space == PTX_CONST)
-        access->space = PTX_GLOBAL;
 }
 
 static unsigned log2_of(unsigned size) {
@@ -229,6 +240,8 @@ static void read_elements(ptx_lowering *l, const ptx_operand *list, ptx_access *
 static void emit_access(ptx_lowering *l, const ptx_operand *at, ptx_access *access, bool loads) {
     ptx_address address = acu_ptx_address(l, at, access->space);
     const ptx_memory_handlers *handlers = acu_ptx_memory_handlers();
+    if (access->space == PTX_CONST)
+        access->space = PTX_GLOBAL;
     if (access->space == PTX_PARAM && at->variable && !acu_ptx_is_kernel_param(l, at->variable))
         access->space = PTX_LOCAL; /* a parameter of a call is in the frame */
     if (access->size == 16)

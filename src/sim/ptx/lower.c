@@ -92,8 +92,8 @@ ptx_slot acu_ptx_register_slot(ptx_lowering *l, unsigned number) {
     ptx_lowered *f = &l->functions[l->current];
     if (f->slots[number] == UINT32_MAX) {
         const ptx_register *r = &f->function->registers[number];
-        if (r->vector > 1)
-            acu_ptx_not_simulated(l, "the register %s is a vector", r->name);
+        if (r->is_vector)
+            acu_ptx_not_simulated(l, "the parameter %s is a vector of registers", r->name);
         if (l->trial)
             return 0;
         f->slots[number] = acu_ptx_add_slot(l, acu_ptx_size_of_register(r));
@@ -220,6 +220,34 @@ static bool is_float(ptx_type type) {
     return type == PTX_F32 || type == PTX_F64;
 }
 
+static bool is_bits(ptx_type type) {
+    return type == PTX_B8 || type == PTX_B16 || type == PTX_B32 || type == PTX_B64 ||
+           type == PTX_B128;
+}
+
+static bool is_integer(ptx_type type) {
+    return type == PTX_U8 || type == PTX_S8 || type == PTX_U16 || type == PTX_S16 ||
+           type == PTX_U32 || type == PTX_S32 || type == PTX_U64 || type == PTX_S64;
+}
+
+/* Whether an instruction may take an operand of that type for what it wants, which has its size:
+ * bits go with everything, and integers not with floats. */
+static bool agree(ptx_type declared, ptx_type wanted) {
+    return is_bits(declared) || is_bits(wanted) || is_integer(declared) == is_integer(wanted);
+}
+
+static _Noreturn void mismatch(ptx_lowering *l) {
+    acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+}
+
+/* Returns the slot of a register that is read or written. */
+static ptx_slot register_of(ptx_lowering *l, const ptx_operand *o, ptx_type type) {
+    const unsigned size = type == PTX_PRED ? 0 : (unsigned)acu_ptx_type_size(type);
+    if (o->kind != PTX_REGISTER || acu_ptx_register_size(l, o) != size || !agree(o->type, type))
+        mismatch(l);
+    return acu_ptx_register_slot(l, o->number);
+}
+
 /* Returns the slot of the offset of a shared variable. What is dynamic lies behind all that is
  * static. */
 static ptx_slot shared_address(ptx_lowering *l, const ptx_variable *v, uint64_t offset,
@@ -273,6 +301,20 @@ static ptx_slot address_of(ptx_lowering *l, const ptx_operand *o, unsigned size)
     }
 }
 
+ptx_slot acu_ptx_address_of(ptx_lowering *l, ptx_variable *variable) {
+    return address_of(l, &(ptx_operand){.kind = PTX_VARIABLE, .variable = variable}, 8);
+}
+
+/* Whether a variable may be an operand, which is its address. */
+static bool takes_addresses(const char *opcode) {
+    static const char *const words[] = {"mov", "cvta", "mapa", "getctarank", "call"};
+    const size_t length = strcspn(opcode, ".");
+    for (size_t n = 0; n < sizeof words / sizeof *words; n++)
+        if (strlen(words[n]) == length && memcmp(words[n], opcode, length) == 0)
+            return true;
+    return false;
+}
+
 static ptx_slot negated(ptx_lowering *l, ptx_slot slot) {
     ptx_slot result = acu_ptx_temp(l, 0);
     acu_ptx_emit_pure(l, acu_ptx_lane_handlers()[acu_ptx_form_find("not.pred")->handler], result, 0)
@@ -284,29 +326,36 @@ ptx_slot acu_ptx_source(ptx_lowering *l, const ptx_operand *o, ptx_type type) {
     unsigned size = type == PTX_PRED ? 0 : (unsigned)acu_ptx_type_size(type);
     switch (o->kind) {
     case PTX_REGISTER:
-        if (acu_ptx_register_size(l, o) != size)
-            acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
-        ptx_slot slot = acu_ptx_register_slot(l, o->number);
+        if (o->negated && size && strncmp(l->instruction->opcode, "vmad", 4) != 0)
+            acu_ptx_invalid(l, "Operand negation not allowed for instruction '%s'",
+                            l->instruction->opcode);
+        ptx_slot slot = register_of(l, o, type);
         return o->negated && !size ? negated(l, slot) : slot;
     case PTX_INTEGER:
-        return acu_ptx_constant(l,
-                                is_float(type) ? float_bits(o, type)
-                                : size         ? o->bits
-                                               : -(o->bits & 1),
-                                size);
+        if (is_float(type))
+            mismatch(l);
+        return acu_ptx_constant(l, size ? o->bits : -(o->bits & 1), size);
     case PTX_FLOAT:
+        if (is_integer(type))
+            mismatch(l);
         return acu_ptx_constant(
             l, is_float(type) || o->type == PTX_F64 ? float_bits(o, type) : o->bits, size);
     case PTX_SPECIAL_REGISTER:
+        if (o->special <= PTX_CLUSTER_NCTAID && !o->has_component)
+            acu_ptx_invalid(l, "Argument vector size mismatch for instruction '%s'",
+                            l->instruction->opcode);
         if (acu_ptx_special_is_clock(o->special))
             return acu_ptx_clock(l, o, size);
         return acu_ptx_special(l, o, size);
     case PTX_VARIABLE:
+        if (!takes_addresses(l->instruction->opcode))
+            acu_ptx_invalid(l, "An argument of instruction '%s' must be register, and not '%s'",
+                            l->instruction->opcode, o->variable->name);
         return address_of(l, o, size);
     case PTX_FUNCTION:
         return acu_ptx_constant(l, acu_ptx_function_pointer(l->module, o->function), size);
     default:
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+        mismatch(l);
     }
 }
 
@@ -314,9 +363,7 @@ ptx_slot acu_ptx_target(ptx_lowering *l, const ptx_operand *o, ptx_type type) {
     unsigned size = type == PTX_PRED ? 0 : (unsigned)acu_ptx_type_size(type);
     if (o->kind == PTX_SINK)
         return acu_ptx_temp(l, size);
-    if (o->kind != PTX_REGISTER || acu_ptx_register_size(l, o) != size)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
-    return acu_ptx_register_slot(l, o->number);
+    return register_of(l, o, type);
 }
 
 const ptx_operand *acu_ptx_element(const ptx_operand *o, unsigned n) {

@@ -309,7 +309,7 @@ static void place_registers(ptx_lowering *l, const ptx_function *f) {
     ptx_lowered *lowered = &l->functions[l->current];
     bool *apart = acu_ptx_lower_alloc(l, f->register_count + 1);
     for (unsigned n = 0; n < f->register_count; n++)
-        apart[n] = lowered->slots[n] != UINT32_MAX || f->registers[n].vector > 1;
+        apart[n] = lowered->slots[n] != UINT32_MAX || f->registers[n].is_vector;
     ptx_places places;
     if (!acu_ptx_places_of(f, lowered->flow, apart, l->arena, &places))
         acu_ptx_end_without_memory(l);

@@ -53,6 +53,10 @@ ptx_slot acu_ptx_register_slot(ptx_lowering *lowering, unsigned number);
 uint32_t acu_ptx_function_number(ptx_lowering *lowering, const ptx_function *function);
 /* Returns a slot in the warp's bank. */
 ptx_slot acu_ptx_add_slot(ptx_lowering *lowering, unsigned size);
+/* Returns the slot of the address of a variable in its space, 64 bits. */
+ptx_slot acu_ptx_address_of(ptx_lowering *lowering, ptx_variable *variable);
+/* Returns where the generic addresses of a space begin; 0: of global memory, and of no space. */
+uint64_t acu_ptx_window_of(ptx_space space);
 /* Returns the slot of a special register that stays the same while a block runs. */
 ptx_slot acu_ptx_special(ptx_lowering *lowering, const ptx_operand *operand, unsigned size);
 

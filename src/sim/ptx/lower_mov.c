@@ -100,14 +100,42 @@ static void copy_whole(ptx_lowering *l, const ptx_operand *to, ptx_slot from, pt
     acu_ptx_emit_copy(l, to->number, size, from);
 }
 
+/* mov.v2.b32 {a, b}, {b, a}: all are read before the first one is written. mov.v4.u32 {a, b, c, d},
+ * %tid: the fourth one is 0, or 1 of %ntid. */
+static void lower_vector(ptx_lowering *l, const ptx_instruction *i, ptx_type type, unsigned count) {
+    const ptx_operand *to = &i->operands[0], *from = &i->operands[1];
+    const bool special = from->kind == PTX_SPECIAL_REGISTER && count == 4 && !from->has_component &&
+                         from->special <= PTX_CLUSTER_NCTAID;
+    const unsigned size = type == PTX_PRED ? 0 : (unsigned)acu_ptx_type_size(type);
+    if (!size || to->kind != PTX_LIST || to->element_count != count ||
+        (!special && (from->kind != PTX_LIST || from->element_count != count)))
+        acu_ptx_invalid(l, "Argument vector size mismatch for instruction 'mov'");
+    ptx_slot copies[8];
+    for (unsigned n = 0; n < count; n++) {
+        ptx_operand one = special ? *from : from->elements[n];
+        if (special) {
+            one.has_component = true;
+            one.component = (unsigned char)n;
+        }
+        copies[n] = acu_ptx_temp(l, size);
+        const ptx_slot read = acu_ptx_source(l, &one, type);
+        acu_ptx_emit_pure(l, acu_ptx_copy_all, copies[n], size)->a = read;
+    }
+    for (unsigned n = 0; n < count; n++)
+        copy_whole(l, &to->elements[n], copies[n], type);
+}
+
 void acu_ptx_lower_mov(ptx_lowering *l, const ptx_instruction *i) {
     ptx_words words;
     acu_ptx_words(l, i, &words);
+    const int vector = acu_ptx_take_one(&words, "v2 v4 v8");
     ptx_type type = acu_ptx_take_type(&words);
     acu_ptx_words_end(l, &words);
     if (i->operand_count != 2)
         acu_ptx_invalid(l, "Arguments mismatch for instruction 'mov'");
-    if (i->operands[0].kind == PTX_LIST) {
+    if (vector >= 0) {
+        lower_vector(l, i, type, 2u << vector);
+    } else if (i->operands[0].kind == PTX_LIST) {
         lower_unpack(l, i, type);
     } else if (i->operands[1].kind == PTX_LIST) {
         lower_pack(l, i, type);
@@ -118,7 +146,7 @@ void acu_ptx_lower_mov(ptx_lowering *l, const ptx_instruction *i) {
 
 /* ---- addresses ---- */
 
-static uint64_t window_of(ptx_space space) {
+uint64_t acu_ptx_window_of(ptx_space space) {
     return space == PTX_SHARED || space == PTX_SHARED_CLUSTER ? PTX_SHARED_WINDOW
            : space == PTX_LOCAL                               ? PTX_LOCAL_WINDOW
            : space == PTX_PARAM                               ? PTX_PARAM_WINDOW
@@ -136,7 +164,8 @@ void acu_ptx_lower_cvta(ptx_lowering *l, const ptx_instruction *i) {
     ptx_words words;
     acu_ptx_words(l, i, &words);
     bool to = acu_ptx_take(&words, "to");
-    uint64_t window = window_of(acu_ptx_take_space(&words));
+    ptx_space space = acu_ptx_take_space(&words);
+    uint64_t window = acu_ptx_window_of(space);
     ptx_type type = acu_ptx_take_type(&words);
     acu_ptx_words_end(l, &words);
     if (type != PTX_U64)
@@ -171,5 +200,5 @@ void acu_ptx_lower_isspacep(ptx_lowering *l, const ptx_instruction *i) {
              d = acu_ptx_target(l, &i->operands[0], PTX_PRED);
     ptx_op *op = acu_ptx_emit_pure(l, is_in_window, d, 0);
     op->a = from;
-    op->value = (int64_t)window_of(space);
+    op->value = (int64_t)acu_ptx_window_of(space);
 }

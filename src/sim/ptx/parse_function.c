@@ -29,8 +29,11 @@ static void add_parameters(ptx_parser *p, ptx_variable *list) {
                                    (ptx_name){.name = v->name, .kind = PTX_NAME_VARIABLE, .is = v});
             continue;
         }
-        v->number = acu_ptx_parse_new_register(
-            p, (ptx_register){.name = v->name, .number = -1, .type = v->type, .vector = v->vector});
+        v->number = acu_ptx_parse_new_register(p, (ptx_register){.name = v->name,
+                                                                 .number = -1,
+                                                                 .type = v->type,
+                                                                 .elements = 1,
+                                                                 .is_vector = v->vector > 1});
         acu_ptx_parse_add_name(
             p, (ptx_name){.name = v->name, .kind = PTX_NAME_REGISTER, .number = v->number});
     }

@@ -70,18 +70,33 @@ static bool read_register_named(const ptx_parser *p, ptx_operand *o, const char 
         known = acu_ptx_names_find(p->names, word, digits, scope);
         if (!known || known->kind != PTX_NAME_REGISTERS || number >= known->count)
             return false;
-        o->number = known->number + number;
+        o->number = known->number + number * p->registers[known->number].elements;
     }
     o->kind = PTX_REGISTER;
     o->type = p->registers[o->number].type;
     return true;
 }
 
-/* Reads a register with what may be behind it: .x of a vector, .b0 or .h1 of a video instruction.
- */
-static bool read_register(const ptx_parser *p, ptx_operand *o, const char *word, size_t length) {
-    if (read_register_named(p, o, word, length))
+/* Makes a list of its elements of a vector's first register. */
+static void list_elements(ptx_parser *p, ptx_operand *o) {
+    const ptx_operand first = *o;
+    o->kind = PTX_LIST;
+    o->element_count = p->registers[first.number].elements;
+    o->elements = acu_ptx_parse_alloc(p, o->element_count * sizeof *o->elements);
+    for (unsigned n = 0; n < o->element_count; n++) {
+        o->elements[n] = first;
+        o->elements[n].number += n;
+    }
+}
+
+/* Reads a register with what may be behind it: .x of a vector, .b0 or .h1 of a video instruction. A
+ * whole vector becomes a list. */
+static bool read_register(ptx_parser *p, ptx_operand *o, const char *word, size_t length) {
+    if (read_register_named(p, o, word, length)) {
+        if (p->registers[o->number].elements > 1)
+            list_elements(p, o);
         return true;
+    }
     const char *dot = memchr(word, '.', length);
     if (!dot || !read_register_named(p, o, word, (size_t)(dot - word)))
         return false;
@@ -93,9 +108,11 @@ static bool read_register(const ptx_parser *p, ptx_operand *o, const char *word,
             o->part_order = o->part_order * 10 + (unsigned)(dot[n] - '0');
         return true;
     }
-    o->has_component = component >= 0;
-    o->component = (unsigned char)(component < 0 ? 0 : component);
-    return component >= 0;
+    const unsigned elements = p->registers[o->number].elements;
+    if (component < 0 || elements == 1 || (unsigned)component >= elements)
+        return false;
+    o->number += (unsigned)component;
+    return true;
 }
 
 static void add_use(ptx_parser *p, ptx_operand *o) {

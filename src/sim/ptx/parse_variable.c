@@ -281,25 +281,32 @@ unsigned acu_ptx_parse_new_register(ptx_parser *p, ptx_register what) {
     return f->register_count++;
 }
 
+/* Adds the registers of a vector; `elements` is 1 for one that is none. */
+static void add_registers(ptx_parser *p, ptx_register r, unsigned elements) {
+    for (unsigned n = 0; n < elements; n++) {
+        r.elements = n ? 1 : elements;
+        acu_ptx_parse_new_register(p, r);
+    }
+}
+
 void acu_ptx_parse_registers(ptx_parser *p) {
     ptx_variable v = {0};
     read_qualifiers(p, &v);
     do {
-        ptx_register r = {
-            .name = acu_ptx_parse_name(p), .number = -1, .type = v.type, .vector = v.vector};
+        ptx_register r = {.name = acu_ptx_parse_name(p), .number = -1, .type = v.type};
         ptx_name name = {
             .name = r.name, .kind = PTX_NAME_REGISTER, .number = p->function->register_count};
         if (acu_ptx_text_is(&p->text, "<")) {
             uint64_t count = acu_ptx_parse_count(p);
-            if (count > 10000000)
+            if (count > 10000000 / v.vector)
                 acu_ptx_parse_fail(p, PTX_INVALID, p->text.before, "Too many registers '%s'",
                                    r.name);
             name.kind = PTX_NAME_REGISTERS;
             name.count = (unsigned)count;
             for (r.number = 0; r.number < (int)count; r.number++)
-                acu_ptx_parse_new_register(p, r);
+                add_registers(p, r, v.vector);
         } else {
-            acu_ptx_parse_new_register(p, r);
+            add_registers(p, r, v.vector);
         }
         acu_ptx_parse_add_name(p, name);
     } while (acu_ptx_parse_accept(p, ","));

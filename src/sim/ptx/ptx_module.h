@@ -182,8 +182,7 @@ typedef struct ptx_operand {
     bool negated;     /* !p; of a register or an address, -x */
     bool is_register; /* of PTX_ADDRESS: the base is the register `number` */
     bool is_unified;  /* of PTX_VARIABLE and PTX_ADDRESS: generic(x) was written */
-    unsigned char
-        component; /* of vectors and special registers: 0 to 3 for .x .y .z .w or .r .g .b .a */
+    unsigned char component; /* of special registers: 0 to 3 for .x .y .z .w or .r .g .b .a */
     bool has_component;
     char part;           /* of video instructions: 'b' or 'h', with `part_order`; else 0 */
     unsigned part_order; /* the digits of .b0, .h10 as a decimal number */
@@ -215,12 +214,14 @@ typedef struct ptx_instruction {
     unsigned variant;            /* of the form */
 } ptx_instruction;
 
-/* A register. The registers of all scopes of a function are numbered together. */
+/* A register. The registers of all scopes of a function are numbered together; those of a vector
+ * are in a row. */
 typedef struct ptx_register {
     const char *name; /* without its number: "%r" of "%r12" */
     int number;       /* -1: none */
     ptx_type type;
-    unsigned vector;
+    unsigned elements; /* of the first register of a vector: how many there are; else 1 */
+    bool is_vector;    /* a parameter with the elements of a vector */
 } ptx_register;
 
 struct ptx_function {

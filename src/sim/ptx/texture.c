@@ -61,12 +61,12 @@ static _Noreturn void refuse_operands(ptx_lowering *l) {
 ptx_slot acu_ptx_object_handle(ptx_lowering *l, const ptx_operand *o) {
     if (o->kind != PTX_ADDRESS)
         refuse_operands(l);
-    ptx_operand handle = {.kind = o->is_register ? PTX_REGISTER : PTX_VARIABLE,
-                          .number = o->number,
-                          .variable = o->variable,
-                          .place = o->place};
-    if (!o->is_register && !o->variable)
+    if (o->variable)
+        return acu_ptx_address_of(l, o->variable);
+    if (!o->is_register)
         refuse_operands(l);
+    ptx_operand handle = {
+        .kind = PTX_REGISTER, .type = o->type, .number = o->number, .place = o->place};
     return acu_ptx_source(l, &handle, PTX_U64);
 }
 
