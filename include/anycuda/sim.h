@@ -110,8 +110,8 @@ typedef void (*acu_sim_kernel)(const acu_sim_launch *launch, void *const *args);
  *
  * The name is the one in the PTX, mangled if it was C++. NULL takes the function away; a second one
  * replaces the first. The function stays over acu_sim_reset(). A kernel without a function, and
- * without PTX that can be executed, is loaded; launching it fails with 801 and a line on stderr
- * that says why. The safe layer does without its own kernels, whose names begin with acu_.
+ * without PTX that can be executed, is loaded; launching it fails, with a line on stderr that says
+ * why: with 218 where the PTX is wrong, else with 801.
  * Returns 0, or 1 for an empty name, or 2 without memory.
  */
 int acu_sim_register(const char *name, acu_sim_kernel function);

@@ -81,8 +81,9 @@ bool acu_strided_is_loaded(acu_stream *on) {
     return __atomic_load_n(&on->kernels, __ATOMIC_ACQUIRE) != NULL;
 }
 
-/* Loads a kernel; returns NULL and a recorded failure where that is not possible. Loading does not
- * belong to any capture. */
+/* Loads a kernel; returns NULL and a recorded failure where that is not possible, but leaves no
+ * error in CUDA, because the copy is made without the kernel. Loading does not belong to any
+ * capture. */
 static acu_kernel *load(acu_strided_kind kind, unsigned word, int device) {
     acu_module *module = NULL;
     acu_kernel *kernel = NULL;
@@ -107,6 +108,8 @@ static acu_kernel *load(acu_strided_kind kind, unsigned word, int device) {
     }
     acu_thread_restore(mode);
     free(text);
+    if (!kernel)
+        (void)cudaGetLastError();
     for (int i = 0; kernel && i < COUNTED; i++)
         acu_object_count_down(device);
     return kernel;

@@ -81,20 +81,12 @@ static acu_sim_kernel registered_function(acu_sim_entry *entry) {
     return entry->function;
 }
 
-/* The safe layer's own kernels, whose names begin so, need not be there: where they cannot be
- * launched, it does without them. */
-static bool is_of_safe_layer(const char *name) {
-    return strncmp(name, "acu_", 4) == 0;
-}
-
 /* Returns whether the kernel has a C function, or PTX that can be executed. Reports each kernel
  * once that has neither. */
 static bool can_run(const acu_sim_function *function) {
     acu_sim_entry *entry = function->entry;
     if (registered_function(entry))
         return true;
-    if (is_of_safe_layer(entry->name))
-        return false;
     if (acu_sim_execute_prepare(function))
         return true;
     if (!entry->reported)
