@@ -801,7 +801,7 @@ TEST(a_matrix_between_lanes) {
 
 /* ---- what is refused ---- */
 
-static void refuses(const char *instruction, const char *reason) {
+static void refuses(CUresult code, const char *instruction, const char *reason) {
     char text[2000];
     CUmodule module = NULL;
     CUfunction function = NULL;
@@ -811,28 +811,32 @@ static void refuses(const char *instruction, const char *reason) {
              instruction);
     OK(cuModuleLoadData(&module, text));
     OK(cuModuleGetFunction(&function, module, "k"));
-    SAYS(CUDA_ERROR_NOT_SUPPORTED,
-         cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+    SAYS(code, cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
     expect_reason(reason);
     OK(cuModuleUnload(module));
 }
 
 TEST(what_is_refused) {
     refuses(
+        CUDA_ERROR_NOT_SUPPORTED,
         "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1}, "
         "{%r2, %r3}, {%f0, %f1, %f2, %f3}, %r4, 0x0;",
         "it has no products of sparse matrices");
     refuses(
+        CUDA_ERROR_NOT_SUPPORTED,
         "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32 {%f0, %f1, %f2, %f3}, "
         "{%r0, %r1, %r2, %r3}, {%r4, %r5}, {%f0, %f1, %f2, %f3};",
         ".kind::f8f6f4 is not known");
-    refuses("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r0, %r1}, [%d0];",
+    refuses(CUDA_ERROR_NOT_SUPPORTED,
+            "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r0, %r1}, [%d0];",
             ".m16n16 is not known");
     refuses(
+        CUDA_ERROR_INVALID_PTX,
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, "
         "%r3}, {%r4, %r5}, {%f0, %f1, %f2, %f3};",
         "Illegal matrix shape or types");
-    refuses("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1}, "
+    refuses(CUDA_ERROR_INVALID_PTX,
+            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1}, "
             "{%r4, %r5}, {%f0, %f1, %f2, %f3};",
             "Arguments mismatch");
 }
