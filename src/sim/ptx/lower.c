@@ -315,22 +315,27 @@ static bool takes_addresses(const char *opcode) {
     return false;
 }
 
-static ptx_slot negated(ptx_lowering *l, ptx_slot slot) {
-    ptx_slot result = acu_ptx_temp(l, 0);
-    acu_ptx_emit_pure(l, acu_ptx_lane_handlers()[acu_ptx_form_find("not.pred")->handler], result, 0)
-        ->a = slot;
+/* Returns a slot with the opposite of a predicate, or of a number of floating point. */
+static ptx_slot negated(ptx_lowering *l, ptx_slot slot, ptx_type type) {
+    static const char *const opcodes[PTX_B128] = {
+        [PTX_PRED] = "not.pred",    [PTX_F32] = "neg.f32",   [PTX_F64] = "neg.f64",
+        [PTX_F16] = "neg.f16",      [PTX_BF16] = "neg.bf16", [PTX_F16X2] = "neg.f16x2",
+        [PTX_BF16X2] = "neg.bf16x2"};
+    if (!opcodes[type])
+        return slot;
+    unsigned size = type == PTX_PRED ? 0 : (unsigned)acu_ptx_type_size(type);
+    const ptx_form *form = acu_ptx_form_find(opcodes[type]);
+    ptx_slot result = acu_ptx_temp(l, size);
+    acu_ptx_emit_pure(l, acu_ptx_lane_handlers()[form->handler], result, size)->a = slot;
     return result;
 }
 
 ptx_slot acu_ptx_source(ptx_lowering *l, const ptx_operand *o, ptx_type type) {
     unsigned size = type == PTX_PRED ? 0 : (unsigned)acu_ptx_type_size(type);
     switch (o->kind) {
-    case PTX_REGISTER:
-        if (o->negated && size && strncmp(l->instruction->opcode, "vmad", 4) != 0)
-            acu_ptx_invalid(l, "Operand negation not allowed for instruction '%s'",
-                            l->instruction->opcode);
+    case PTX_REGISTER:;
         ptx_slot slot = register_of(l, o, type);
-        return o->negated && !size ? negated(l, slot) : slot;
+        return o->negated ? negated(l, slot, type) : slot;
     case PTX_INTEGER:
         if (is_float(type))
             mismatch(l);

@@ -1,5 +1,6 @@
 /* From functions to code: functions, one after the other, and what is found out when all are there.
  */
+#include "sim/ptx/contract.h"
 #include "sim/ptx/form.h"
 #include "sim/ptx/lower_inside.h"
 #include "sim/ptx/registers.h"
@@ -334,7 +335,7 @@ static void lower_instructions(ptx_lowering *l, const ptx_function *f) {
         lowered.op_of[n] = l->code->count;
         if (block->begin == n && block->is_meet)
             acu_ptx_emit_flow(l, acu_ptx_flow_join);
-        if (!lowered.done[n])
+        if (!lowered.done[n] && !f->instructions[n].absorbed)
             lower_instruction(l, &f->instructions[n]);
     }
     lowered.op_of[f->instruction_count] = l->code->count;
@@ -350,7 +351,9 @@ void acu_ptx_lower_function(ptx_lowering *l) {
     f->op_of = acu_ptx_lower_alloc(l, (function->instruction_count + 1) * sizeof *f->op_of);
     f->done = acu_ptx_lower_alloc(l, function->instruction_count + 1);
     f->flow = acu_ptx_flow_of(function, l->arena);
-    if (!f->flow)
+    if (f->flow && !l->module->debug) /* what is debugged is compiled as it is written */
+        f->function = function = acu_ptx_contracted(function, f->flow, l->arena);
+    if (!f->flow || !function)
         acu_ptx_end_without_memory(l);
     place_variables(l);
     place_registers(l, function);

@@ -316,6 +316,17 @@ static unsigned read_operands(ptx_parser *p, ptx_instruction *i, ptx_operand *op
     return count;
 }
 
+/* Only predicates are negated, and the products of vmad. */
+static void check_negations(ptx_parser *p, const ptx_instruction *i) {
+    for (unsigned n = 0; n < i->operand_count; n++) {
+        const ptx_operand *o = &i->operands[n];
+        if (o->negated && o->kind == PTX_REGISTER && o->type != PTX_PRED &&
+            strncmp(i->opcode, "vmad.", 5) != 0)
+            acu_ptx_parse_fail(p, PTX_INVALID, o->place,
+                               "Operand negation not allowed for instruction '%s'", i->opcode);
+    }
+}
+
 void acu_ptx_parse_instruction(ptx_parser *p) {
     ptx_instruction i = {.place = p->text.place, .source = p->source};
     ptx_operand operands[MOST_OPERANDS];
@@ -336,6 +347,7 @@ void acu_ptx_parse_instruction(ptx_parser *p) {
                                    (int)p->uses[n].length, p->uses[n].name);
             p->uses[n].operand = i.operands + (p->uses[n].operand - operands);
         }
+    check_negations(p, &i);
     for (unsigned n = 0; n < i.operand_count; n++)
         if (operands[n].kind == PTX_FUNCTION && !calls)
             acu_ptx_parse_take_function(operands[n].function);

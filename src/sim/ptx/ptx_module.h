@@ -207,7 +207,8 @@ typedef struct ptx_instruction {
     ptx_operand *operands; /* d|p is two operands; a call has its groups and names in the order of
                               the text */
     unsigned operand_count;
-    bool paired; /* the first two operands were written d|p */
+    bool paired;   /* the first two operands were written d|p */
+    bool absorbed; /* others do what it says: contract.h */
     ptx_place place;
     ptx_source source;
     const struct ptx_form *form; /* what acu_ptx_form_find() found; NULL: not looked for */

@@ -39,6 +39,8 @@ static int results_of(const ptx_instruction *i) {
 }
 
 void acu_ptx_touches(const ptx_instruction *i, ptx_touch *touch, void *data) {
+    if (i->absorbed)
+        return;
     int results = results_of(i);
     unsigned first = results < 0 ? 0 : (unsigned)results;
     if (i->guard >= 0)

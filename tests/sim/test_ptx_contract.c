@@ -1,0 +1,129 @@
+/* Products and sums that a GPU rounds once: which of them ptxas 13.0 contracts was read in the
+ * machine code that it made of these kernels. */
+#include "ptx_test.h"
+
+#include <stdio.h>
+
+/*
+ * Registers: %a is 1 + 2^-12, whose square is 1 + 2^-11 + 2^-24. It rounds to 1 + 2^-11, which is
+ * %c. So the square and -%c are 2^-24 where they are rounded once, 0 where they are rounded twice.
+ * %minus is -%c, %one is 1, %p is true.
+ */
+#define ONCE       0x33800000 /* 2^-24 */
+#define MINUS_ONCE 0xb3800000 /* -2^-24 */
+
+static const struct {
+    const char *text; /* the result is in %s */
+    uint32_t result;
+} cases[] = {
+    {"mul.f32 %m, %a, %a; sub.f32 %s, %m, %c;", ONCE},
+    {"mul.f32 %m, %a, %a; sub.f32 %s, %c, %m;", MINUS_ONCE},
+    {"mul.f32 %m, %a, %a; add.f32 %s, %m, 0fBF801000;", ONCE},
+    {"mul.f32 %m, %a, %a; sub.f32 %s, %m, 0f3F801000;", ONCE},
+    {"mul.f32 %m, %a, %a; add.f32 %s, %minus, %m;", ONCE},
+    {"mul.ftz.f32 %m, %a, %a; sub.ftz.f32 %s, %m, %c;", ONCE},
+    {"mul.f32 %m, %a, %a; sub.sat.f32 %s, %m, %c;", ONCE},
+    {"mul.f32 %m, %a, %a; mov.f32 %s, %c; @%p sub.f32 %s, %m, %c;", ONCE},
+    {"mul.f32 %m, %a, %a; bar.sync 0; sub.f32 %s, %m, %c;", ONCE},
+    /* A rounding that is written, other words, a guard. */
+    {"mul.rn.f32 %m, %a, %a; sub.f32 %s, %m, %c;", 0},
+    {"mul.f32 %m, %a, %a; sub.rn.f32 %s, %m, %c;", 0},
+    {"mul.ftz.f32 %m, %a, %a; sub.f32 %s, %m, %c;", 0},
+    {"mul.f32 %m, %a, %a; sub.ftz.f32 %s, %m, %c;", 0},
+    {"mul.sat.f32 %m, %a, %a; sub.f32 %s, %m, 0f3F800000;", 0},
+    {"mov.f32 %m, %c; @%p mul.f32 %m, %a, %a; sub.f32 %s, %m, %c;", 0},
+    /* Other uses of the product. */
+    {"mul.f32 %m, %a, %a; sub.f32 %s, %m, %c; st.global.f32 [%d+4], %m;", 0},
+    {"mul.f32 %m, %a, %a; sub.f32 %s, %m, %c; mul.f32 %n, %m, %m; st.global.f32 [%d+4], %n;", 0},
+    {"mul.f32 %m, %a, %a; sub.f32 %s, %m, %c; add.rn.f32 %n, %m, %c; st.global.f32 [%d+4], %n;", 0},
+    {"mul.f32 %m, %a, %a; sub.f32 %s, %m, %c; add.f32 %n, %m, %a; st.global.f32 [%d+4], %n;", ONCE},
+    {"mul.f32 %m, %a, %a; mul.f32 %n, %a, %a; sub.f32 %s, %m, %c; mul.f32 %n, %n, %n; "
+     "st.global.f32 [%d+4], %n;",
+     ONCE},
+    {"mul.f32 %m, %a, %a; sub.f32 %s, %m, %m;", 0},
+    /* Two products: the first operand is taken in, but the second if it alone has no other use. */
+    {"mul.f32 %m, %a, %a; mul.f32 %n, %one, %c; sub.f32 %s, %m, %n;", ONCE},
+    {"mul.f32 %m, %a, %a; mul.f32 %n, %one, %c; sub.f32 %s, %n, %m;", 0},
+    {"mul.f32 %m, %a, %a; mul.f32 %n, %one, %c; sub.f32 %s, %n, %m; add.f32 %t, %n, %a; "
+     "st.global.f32 [%d+4], %t;",
+     MINUS_ONCE},
+    {"mul.f32 %m, %a, %a; mul.f32 %n, %one, %c; sub.f32 %s, %m, %n; add.f32 %t, %m, %a; "
+     "st.global.f32 [%d+4], %t;",
+     0},
+    {"mul.f32 %m, %a, %a; mul.f32 %n, %one, %c; sub.f32 %t, %n, %m; sub.f32 %s, %m, %c; "
+     "add.f32 %s, %s, %t;",
+     0},
+    /* Another basic block, and a call. */
+    {"mul.f32 %m, %a, %a; @%p bra L; mov.f32 %m, %a; L: sub.f32 %s, %m, %c;", 0},
+    {"mul.f32 %m, %a, %a; @!%p bra L; st.global.f32 [%d+4], %a; L: sub.f32 %s, %m, %c;", 0},
+    {"mul.f32 %m, %a, %a; @!%p exit; sub.f32 %s, %m, %c;", 0},
+    {"mul.f32 %m, %a, %a; call f; sub.f32 %s, %m, %c;", 0},
+    /* Other types: the same with another number. */
+    {"fma.rn.f64 %x, %one64, 0d3E40000000000000, %one64; mul.f64 %y, %x, %x; "
+     "add.f64 %z, %y, 0dBFF0000004000000; cvt.rn.f32.f64 %s, %z;",
+     0x24800000}, /* 2^-54 */
+    {"fma.rn.f64 %x, %one64, 0d3E40000000000000, %one64; mul.rn.f64 %y, %x, %x; "
+     "add.f64 %z, %y, 0dBFF0000004000000; cvt.rn.f32.f64 %s, %z;",
+     0},
+    {"mov.b16 %h, 0x3C10; mov.b16 %i, 0x3C20; mul.f16 %j, %h, %h; sub.f16 %k, %j, %i; "
+     "cvt.f32.f16 %s, %k;",
+     0x39800000}, /* 2^-12 */
+    {"mov.b16 %h, 0x3C10; mov.b16 %i, 0x3C20; mul.f16 %j, %h, %h; sub.f16 %k, %i, %j; "
+     "cvt.f32.f16 %s, %k;",
+     0xb9800000},
+    {"mov.b16 %h, 0x3C10; mov.b16 %i, 0x3C20; mul.rn.f16 %j, %h, %h; sub.f16 %k, %j, %i; "
+     "cvt.f32.f16 %s, %k;",
+     0},
+};
+
+TEST(products_that_sums_take_in) {
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        char text[2000];
+        snprintf(text, sizeof text,
+                 HEAD
+                 ".func f() {\nret;\n}\n.entry k(.param .u64 p) {\n"
+                 ".reg .f32 %%a, %%c, %%minus, %%one, %%m, %%n, %%s, %%t; .reg .b64 %%d;\n"
+                 ".reg .f64 %%x, %%y, %%z, %%one64; .reg .b16 %%h, %%i, %%j, %%k; .reg .pred %%p;\n"
+                 "ld.param.u64 %%d, [p];\nld.global.f32 %%a, [%%d];\n"
+                 "ld.global.f32 %%c, [%%d+4];\nld.global.f32 %%minus, [%%d+8];\n"
+                 "ld.global.f32 %%one, [%%d+12];\ncvt.f64.f32 %%one64, %%one;\n"
+                 "setp.eq.f32 %%p, %%one, 0f3F800000;\n%s\nst.global.f32 [%%d], %%s;\nret;\n}\n",
+                 cases[n].text);
+        uint32_t words[] = {0x3f800800, 0x3f801000, 0xbf801000, 0x3f800000};
+        run(text, 1, 1, words, 4);
+        if (words[0] != cases[n].result)
+            print_error("%s: %#x instead of %#x\n", cases[n].text, words[0], cases[n].result);
+        assert_int_equal(words[0], cases[n].result);
+    }
+}
+
+/* What is not optimized is rounded as it is written. */
+TEST(debugged_kernels_are_not_contracted) {
+    uint32_t words[] = {0x3f800800, 0x3f801000};
+    run(".version 8.0\n.target sm_80, debug\n.address_size 64\n.entry k(.param .u64 p) {\n"
+        ".reg .f32 %a, %c; .reg .b64 %d;\nld.param.u64 %d, [p];\nld.global.f32 %a, [%d];\n"
+        "ld.global.f32 %c, [%d+4];\nmul.f32 %a, %a, %a;\nsub.f32 %a, %a, %c;\n"
+        "st.global.f32 [%d], %a;\nret;\n}\n",
+        1, 1, words, 2);
+    assert_int_equal(words[0], 0);
+}
+
+/* The product's operand is another value when the sum is made. */
+TEST(an_operand_that_was_replaced) {
+    uint32_t words[] = {0x40000000, 0x40400000, 0};
+    run(HEAD ".entry k(.param .u64 p) {\n.reg .f32 %a, %b, %m, %s; .reg .b64 %d;\n"
+             "ld.param.u64 %d, [p];\nld.global.f32 %a, [%d];\nld.global.f32 %b, [%d+4];\n"
+             "mul.f32 %m, %a, %b;\nmov.f32 %a, 0f00000000;\nadd.f32 %s, %m, %a;\n"
+             "st.global.f32 [%d+8], %s;\nret;\n}\n",
+        1, 1, words, 3);
+    assert_int_equal(words[2], 0x40c00000);
+}
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        C(products_that_sums_take_in),
+        C(debugged_kernels_are_not_contracted),
+        C(an_operand_that_was_replaced),
+    };
+    return RUN(tests);
+}
