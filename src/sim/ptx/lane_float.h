@@ -347,12 +347,39 @@ static inline float rsqrt_float(float a) {
     return (float)(1 / sqrt((double)a));
 }
 
+/* Power and logarithm to 40 bits, before they are rounded, in a form that compilers make vector
+ * instructions of, which they do not of a call. */
 static inline float ex2_float(float a) {
-    return (float)exp2((double)a);
+    static const double series[] = {7.0549116208011e-09,
+                                    1.0178086009239699e-07,
+                                    1.3215486790144307e-06,
+                                    1.5252733804059841e-05,
+                                    1.5403530393381608e-04,
+                                    1.3333558146428443e-03,
+                                    9.618129107628477e-03,
+                                    5.550410866482158e-02,
+                                    2.402265069591007e-01,
+                                    6.931471805599453e-01,
+                                    1}; /* the powers of log(2), by factorials */
+    double x = a < -160 ? -160 : a > 130 ? 130 : (double)a;
+    double shifted = x + 0x1.8p52, rest = x - (shifted - 0x1.8p52), power = 0;
+    for (unsigned n = 0; n < sizeof series / sizeof *series; n++)
+        power = power * rest + series[n];
+    return (float)double_of(bits_of_double(power) + (bits_of_double(shifted) << 52));
 }
 
 static inline float lg2_float(float a) {
-    return (float)log2((double)a);
+    /* 2^e times a number from sqrt(1/2) to sqrt(2), whose logarithm is a series in (m - 1) / (m +
+     * 1). */
+    const uint64_t root = 0x3fe6a09e667f3bcd, bias = UINT64_C(1) << 62;
+    uint64_t bits = bits_of_double((double)a), from = bits - root + bias;
+    double e = double_of(0x4330000000000000 | from >> 52) - (0x1p52 + 1024);
+    double m = double_of(bits - ((from >> 52 << 52) - bias));
+    double s = (m - 1) / (m + 1), square = s * s, sum = 0;
+    for (double n = 19; n > 0; n -= 2)
+        sum = sum * square + 2 * 1.4426950408889634 / n;
+    float result = (float)(e + s * sum);
+    return a > 0 && a < INFINITY ? result : a == 0 ? -INFINITY : a < 0 ? NAN : a;
 }
 
 static inline float sin_float(float a) {

@@ -21,6 +21,7 @@ void acu_ptx_warp_set_mask(ptx_warp *w, uint32_t mask) {
     if (w->mask == mask)
         return;
     w->mask = mask;
+    w->active = (unsigned)__builtin_popcount(mask);
     for (unsigned i = 0; i < PTX_LANES; i++)
         w->lanes[i] = -(mask >> i & 1);
 }
@@ -194,7 +195,7 @@ static void run_split(ptx_warp *w) {
         else
             for (; op < end; op++)
                 op->masked(w, op);
-        w->executed += (uint64_t)(unsigned)__builtin_popcount(s->mask) * (ops[s->pc].run + 1);
+        w->executed += (uint64_t)w->active * (ops[s->pc].run + 1);
         s->pc = (uint32_t)(op - ops);
         if (op->flow(w, op) == PTX_STOP)
             return;

@@ -55,6 +55,7 @@ struct ptx_warp {
     char *base[PTX_BANKS];     /* of each bank */
     uint32_t mask;             /* the lanes that execute the operation */
     uint32_t lanes[PTX_LANES]; /* the same, as 0 or ~0 for each lane */
+    unsigned active;           /* how many they are */
     uint32_t exists;           /* the lanes that the warp has */
     uint32_t ended;            /* those that have exited */
     ptx_frame *frame;          /* of the running split */

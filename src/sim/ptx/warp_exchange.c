@@ -175,17 +175,31 @@ static uint64_t element(const ptx_warp *w, ptx_slot slot, unsigned lane, unsigne
     return value;
 }
 
+/* Returns the lanes whose value is that of lane i. */
+static uint32_t equal_lanes(const uint64_t *value, unsigned i) {
+    uint32_t same = 0;
+    for (unsigned n = 0; n < PTX_LANES; n++)
+        same |= (uint32_t)(value[n] == value[i]) << n;
+    return same;
+}
+
 static void do_match(ptx_warp *w, const ptx_op *op) {
-    uint32_t *d = ptx_at(w, op->d), result[PTX_LANES], bits = 0;
-    for (unsigned i = 0; i < PTX_LANES; i++) {
-        uint32_t members = members_of(w, op, i), same = 0;
-        for (unsigned n = 0; n < PTX_LANES; n++)
-            if (members >> n & 1 &&
-                element(w, op->b, n, op->size) == element(w, op->b, i, op->size))
-                same |= UINT32_C(1) << n;
-        bool all = same == members;
-        result[i] = op->flags ? all ? members : 0 : same;
-        bits |= (uint32_t)all << i;
+    uint32_t *d = ptx_at(w, op->d), result[PTX_LANES] = {0}, bits = 0;
+    uint64_t value[PTX_LANES];
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        value[i] = element(w, op->b, i, op->size);
+    for (uint32_t left = w->mask; left;) {
+        unsigned i = (unsigned)__builtin_ctz(left);
+        uint32_t members = members_of(w, op, i), same = equal_lanes(value, i) & members;
+        for (uint32_t alike = same & left; alike; alike &= alike - 1) {
+            unsigned n = (unsigned)__builtin_ctz(alike);
+            if (members_of(w, op, n) != members)
+                continue;
+            result[n] = op->flags ? same == members ? members : 0 : same;
+            bits |= (uint32_t)(same == members) << n;
+            left &= ~(UINT32_C(1) << n);
+        }
+        left &= ~(UINT32_C(1) << i); /* where a lane is none of its own members */
     }
     for (unsigned i = 0; i < PTX_LANES; i++)
         d[i] = w->lanes[i] ? result[i] : d[i];
