@@ -61,6 +61,8 @@ ELSEWHERE = {
     "acu_dtype_of": "inline, in C++ only",
     "acu_sim_at": OF_ITS_SUBJECT,
     "acu_sim_damages": OF_ITS_SUBJECT,
+    "acu_sim_findings": OF_ITS_SUBJECT,
+    "acu_sim_last_finding": OF_ITS_SUBJECT,
     "acu_sim_fault": OF_ITS_SUBJECT,
     "acu_sim_memory_export": OF_ITS_SUBJECT,
     "acu_sim_multicast_at": OF_ITS_SUBJECT,

@@ -6,8 +6,9 @@
  * is left out has its default: one device of 8 GiB, 9.0, and the versions of the headers. `runtime`
  * is what it reports and refuses like, `driver` may be "none", `leaks` prints at exit what is left.
  * For tests: "guard=1" reports writes behind allocations and uses of freed ones, "seed=7" does one
- * operation at a time, in an order that the number decides, and "budget=1GiB" is what the process
- * should use of each device's memory: who exceeds it is notified.
+ * operation at a time, in an order that the number decides, "check=race" looks at what kernels do,
+ * and "budget=1GiB" is what the process should use of each device's memory: who exceeds it is
+ * notified.
  */
 #ifndef ACU_SIM_H
 #define ACU_SIM_H
@@ -41,6 +42,24 @@ int acu_sim_leaks(int print);
  * managed memory that was freed, or beyond its last page, fault. Returns 0 without "guard=1".
  */
 int acu_sim_damages(void);
+
+/**
+ * Counts what the checks of kernels found: "check=memory,race,init,sync" in ANYCUDA_SIM, or some of
+ * these.
+ *
+ * `check` is one of these names; NULL counts all. The checks look at kernels that are executed from
+ * PTX: "memory" for accesses beyond allocations and of freed ones, "race" for accesses of several
+ * threads that nothing orders, "init" for reads of memory that was never written, "sync" for
+ * barriers and .sync operations to which not all threads come. Each finding is reported on stderr;
+ * of one instruction only the first ones are. acu_sim_reset() begins anew.
+ */
+unsigned long long acu_sim_findings(const char *check);
+
+/**
+ * Writes what was found last, as it is reported, into `text`, which has room for `size` bytes.
+ * Returns the length of all of it; 0 if nothing was found.
+ */
+size_t acu_sim_last_finding(char *text, size_t size);
 
 /**
  * Takes everything back, as if the process had just begun: waits for all work and forgets every

@@ -64,6 +64,17 @@ static const char *read_switch(const char *value, bool *on) {
     return NULL;
 }
 
+/* Adds a check of kernels. */
+static const char *read_check(const char *value, unsigned *checks) {
+    static const char *const names[] = {"memory", "race", "init", "sync"};
+    for (unsigned n = 0; n < sizeof names / sizeof *names; n++)
+        if (strcmp(value, names[n]) == 0) {
+            *checks |= 1u << n;
+            return NULL;
+        }
+    return "memory, race, init and sync, or some of them";
+}
+
 /* Returns which versions the runtime can be; the text is valid until the next call. */
 static const char *known_versions(const acu_library_info *info) {
     static char text[64];
@@ -109,6 +120,8 @@ static const char *read_option(acu_sim_config *config, const char *key, const ch
         return read_switch(value, &config->leaks);
     } else if (strcmp(key, "guard") == 0) {
         return read_switch(value, &config->guard);
+    } else if (strcmp(key, "check") == 0) {
+        return read_check(value, &config->checks);
     } else if (strcmp(key, "seed") == 0) {
         char *end;
         errno = 0;
@@ -118,18 +131,25 @@ static const char *read_option(acu_sim_config *config, const char *key, const ch
         config->seed = seed;
         config->seeded = true;
     } else {
-        return "one of devices, memory, budget, cc, runtime, driver, leaks, guard, seed";
+        return "one of devices, memory, budget, cc, runtime, driver, leaks, guard, seed, check";
     }
     return NULL;
 }
 
 static void read_configuration(acu_sim_config *config, const char *text) {
+    bool in_checks = false;
     while (text && *text) {
         char key[32] = "", value[64] = "";
         size_t length = strcspn(text, ",");
         if (sscanf(text, "%31[^=,]=%63[^,]", key, value) < 1 && length == 0) {
             text++;
             continue;
+        }
+        /* What follows "check=memory" without a key of its own are more checks. */
+        in_checks = strcmp(key, "check") == 0 || (in_checks && !memchr(text, '=', length));
+        if (in_checks && !*value) {
+            memcpy(value, key, sizeof key);
+            memcpy(key, "check", sizeof "check");
         }
         const bool whole = strlen(value) < sizeof value - 1; /* what is cut off would be lost */
         const char *expected = whole ? read_option(config, key, value) : "something shorter";

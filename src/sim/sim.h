@@ -66,6 +66,7 @@ typedef struct acu_sim_config {
     int runtime, driver;
     bool leaks;
     bool guard;
+    unsigned checks; /* of kernels, as bits, PTX_CHECK_MEMORY and the others */
     bool seeded;
     uint64_t seed;
 } acu_sim_config;

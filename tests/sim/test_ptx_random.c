@@ -343,10 +343,10 @@ static void run(const char *text, uint32_t *words) {
     OK(cuModuleUnload(module));
 }
 
-TEST(random_kernels) {
+static void run_kernels(uint64_t count) {
     char *text = malloc(TEXT);
     assert_non_null(text);
-    for (uint64_t number = 0; number < KERNELS; number++) {
+    for (uint64_t number = 0; number < count; number++) {
         uint32_t words[THREADS];
         make(number);
         write_kernel(text);
@@ -360,7 +360,21 @@ TEST(random_kernels) {
     free(text);
 }
 
+TEST(random_kernels) {
+    run_kernels(KERNELS);
+}
+
+/* The checks change nothing of what a kernel does, and find nothing in kernels that are right. */
+TEST(random_kernels_with_checks) {
+    acu_sim_reset(MACHINE ",check=memory,race,init,sync");
+    OK(cuInit(0));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+    run_kernels(KERNELS / 4);
+    assert_int_equal(acu_sim_findings(NULL), 0);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {C(random_kernels)};
+    const struct CMUnitTest tests[] = {C(random_kernels), C(random_kernels_with_checks)};
     return RUN(tests);
 }

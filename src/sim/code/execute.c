@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L /* strdup */
 #include "sim/code/execute.h"
 
+#include "sim/code/finding.h"
 #include "sim/code/function.h"
 #include "sim/code/heap.h"
 #include "sim/code/print.h"
@@ -39,6 +40,12 @@ static const char *or_no_memory(const char *text) {
 bool acu_sim_execute_prepare(const acu_sim_function *function) {
     acu_sim_entry *entry = function->entry;
     ptx_error error = {.text = ""};
+    unsigned checks = acu_sim_configuration()->checks;
+    if (entry->code && entry->code->checks != checks) { /* of a configuration before this one */
+        acu_ptx_code_free(entry->code);
+        entry->code = NULL;
+        entry->tried = false;
+    }
     if (entry->code || entry->tried)
         return entry->code != NULL;
     entry->tried = true;
@@ -59,7 +66,7 @@ bool acu_sim_execute_prepare(const acu_sim_function *function) {
                             "declares: install NVRTC (libnvrtc.so)");
         return false;
     }
-    const ptx_result result = acu_ptx_code_make(module, kernel, &entry->code, &error);
+    const ptx_result result = acu_ptx_code_make(module, kernel, checks, &entry->code, &error);
     if (result)
         entry->why = strdup(error.text);
     entry->invalid = result == PTX_INVALID;
@@ -188,6 +195,11 @@ static void print(void *data, const char *text, size_t size) {
     acu_sim_print_keep(text, size);
 }
 
+static void take_finding(void *data, const ptx_finding *finding) {
+    const machine *m = data;
+    acu_sim_finding_add(m->kernel, finding);
+}
+
 static const void *open_object(void *data, uint64_t handle, bool is_surface) {
     machine *m = data;
     return acu_sim_texture_unit_open(&m->unit, handle, is_surface);
@@ -207,6 +219,7 @@ static int capability_of(const acu_sim_device *device) {
 /* Says which thread of the kernel failed, where and why. */
 static void report(const acu_sim_kernel_launch *prepared, const ptx_fault *fault) {
     const ptx_instruction *i = fault->instruction;
+    char place[256];
     fprintf(
         stderr,
         "anycuda: simulator: kernel \"%s\": block (%u, %u, %u), thread (%u, %u, %u): error %d: %s",
@@ -214,9 +227,9 @@ static void report(const acu_sim_kernel_launch *prepared, const ptx_fault *fault
         fault->thread[0], fault->thread[1], fault->thread[2], fault->code, fault->what);
     if (fault->address)
         fprintf(stderr, ", at address 0x%llx", (unsigned long long)fault->address);
-    if (i)
-        fprintf(stderr, "; %s in line %u of the PTX", i->opcode, i->place.line);
-    fputs("\n", stderr);
+    acu_sim_finding_place(fault->function ? prepared->function->module->image->ptx : NULL, i, place,
+                          sizeof place);
+    fprintf(stderr, "%s%s\n", i ? "; " : "", place);
 }
 
 cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared) {
@@ -231,6 +244,7 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared) {
                          .release = release,
                          .set_conditional = set_conditional,
                          .print = print,
+                         .finding = take_finding,
                          .textures = &textures,
                          .data = &m,
                          .capability = capability_of(m.device)};
@@ -249,6 +263,8 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared) {
         launch.cluster[n] = prepared->cluster[n] ? prepared->cluster[n] : 1;
     if (acu_ptx_grid_run(&launch, &fault))
         report(prepared, &fault);
+    if (launch.code->checks)
+        acu_sim_finding_launch_ends(m.kernel);
     acu_sim_texture_unit_close(&m.unit);
     return fault.code == 2 ? cudaErrorLaunchFailure : (cudaError_t)fault.code;
 }

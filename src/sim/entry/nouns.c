@@ -2,6 +2,7 @@
 #include "sim/code/heap.h"
 #include "sim/code/module.h"
 #include "sim/code/nvrtc.h"
+#include "sim/code/finding.h"
 #include "sim/code/print.h"
 #include "sim/device/context.h"
 #include "sim/device/device_resource.h"
@@ -56,6 +57,7 @@ const acu_sim_noun *const acu_sim_nouns[] = {
     &acu_sim_coredump_noun,
     &acu_sim_process_noun,
     &acu_sim_print_noun,
+    &acu_sim_finding_noun,
     &acu_sim_program_noun,
     &acu_sim_descriptor_noun,
     &acu_sim_user_object_noun,

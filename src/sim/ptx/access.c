@@ -1,6 +1,7 @@
 /* Where addresses lead, and the loads and stores that are made of it. */
 #include "sim/ptx/access.h"
 
+#include "sim/ptx/check_inside.h"
 #include "sim/ptx/cluster.h"
 #include "sim/ptx/form.h"
 #include "sim/ptx/lower_inside.h"
@@ -150,8 +151,11 @@ ptx_address acu_ptx_address(ptx_lowering *l, const ptx_operand *o, ptx_space spa
     return (ptx_address){acu_ptx_constant(l, o->bits + (uint64_t)o->offset, 8), 0, false};
 }
 
+/* How an access is ordered. */
+typedef enum access_order { WEAK, VOLATILE, RELAXED, ACQUIRE, RELEASE, MMIO } access_order;
+
 /* Takes the words that say how an access is ordered or cached. Everything is coherent here. */
-static bool take_order(ptx_words *words) {
+static access_order take_order(ptx_words *words) {
     int order = acu_ptx_take_one(words, "weak volatile relaxed acquire release mmio");
     acu_ptx_take_one(words, "cta cluster gpu sys");
     acu_ptx_take_one(words, "ca cg cs lu cv wb wt");
@@ -163,7 +167,7 @@ static bool take_order(ptx_words *words) {
     acu_ptx_take_one(words, "L2::cache_hint");
     acu_ptx_take_one(words, "L2::64B L2::128B L2::256B");
     acu_ptx_take(words, "unified");
-    return order > 1;
+    return order < 0 ? WEAK : (access_order)order;
 }
 
 static void fence(ptx_warp *w, const ptx_op *op) {
@@ -173,10 +177,10 @@ static void fence(ptx_warp *w, const ptx_op *op) {
 }
 
 static void read_words(ptx_lowering *l, const ptx_instruction *i, ptx_access *access,
-                       ptx_type *type, bool *ordered) {
+                       ptx_type *type, access_order *order) {
     ptx_words words;
     acu_ptx_words(l, i, &words);
-    *ordered = take_order(&words);
+    *order = take_order(&words);
     access->space = acu_ptx_take_space(&words);
     int vector = acu_ptx_take_one(&words, "v2 v4 v8");
     access->count = (uint8_t)(vector < 0 ? 1 : 2 << vector);
@@ -209,8 +213,8 @@ static void load_params(ptx_lowering *l, const ptx_operand *list, uint64_t offse
     }
 }
 
-static void add_fence(ptx_lowering *l, bool ordered) {
-    if (ordered)
+static void add_fence(ptx_lowering *l, access_order order) {
+    if (order > VOLATILE)
         acu_ptx_emit(l, fence);
 }
 
@@ -237,16 +241,27 @@ static void read_elements(ptx_lowering *l, const ptx_operand *list, ptx_access *
     }
 }
 
-static void emit_access(ptx_lowering *l, const ptx_operand *at, ptx_access *access, bool loads) {
+static void emit_access(ptx_lowering *l, const ptx_operand *at, ptx_access *access,
+                        access_order order, bool loads) {
     ptx_address address = acu_ptx_address(l, at, access->space);
     const ptx_memory_handlers *handlers = acu_ptx_memory_handlers();
     if (access->space == PTX_CONST)
         access->space = PTX_GLOBAL;
+    bool parameter = access->space == PTX_PARAM;
     if (access->space == PTX_PARAM && at->variable && !acu_ptx_is_kernel_param(l, at->variable))
         access->space = PTX_LOCAL; /* a parameter of a call is in the frame */
     if (access->size == 16)
         acu_ptx_not_simulated(l, "the simulator does not execute '%s'", l->instruction->opcode);
     access->narrow = address.narrow;
+    acu_ptx_check_access(l, (ptx_check_site){.space = access->space,
+                                             .address = address,
+                                             .bytes = (uint32_t)access->size * access->count,
+                                             .reads = loads,
+                                             .writes = !loads,
+                                             .strong = order != WEAK,
+                                             .releases = order == RELEASE,
+                                             .parameter = parameter,
+                                             .values = loads ? NULL : access});
     ptx_op *op = acu_ptx_emit(l, (loads ? handlers->load : handlers->store)[log2_of(access->size)]);
     op->a = address.slot;
     op->value = address.offset;
@@ -257,8 +272,8 @@ static void emit_access(ptx_lowering *l, const ptx_operand *at, ptx_access *acce
 void acu_ptx_lower_load(ptx_lowering *l, const ptx_instruction *i) {
     ptx_access *access = acu_ptx_lower_alloc(l, sizeof *access);
     ptx_type type;
-    bool ordered;
-    read_words(l, i, access, &type, &ordered);
+    access_order order;
+    read_words(l, i, access, &type, &order);
     if (i->operand_count < 2 || i->operands[1].kind != PTX_ADDRESS)
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
     const ptx_operand *at = &i->operands[1];
@@ -268,18 +283,18 @@ void acu_ptx_lower_load(ptx_lowering *l, const ptx_instruction *i) {
         return;
     }
     read_elements(l, &i->operands[0], access, type, true);
-    emit_access(l, at, access, true);
-    add_fence(l, ordered);
+    emit_access(l, at, access, order, true);
+    add_fence(l, order);
 }
 
 void acu_ptx_lower_store(ptx_lowering *l, const ptx_instruction *i) {
     ptx_access *access = acu_ptx_lower_alloc(l, sizeof *access);
     ptx_type type;
-    bool ordered;
-    read_words(l, i, access, &type, &ordered);
+    access_order order;
+    read_words(l, i, access, &type, &order);
     if (i->operand_count < 2)
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
     read_elements(l, &i->operands[1], access, type, false);
-    add_fence(l, ordered);
-    emit_access(l, &i->operands[0], access, false);
+    add_fence(l, order);
+    emit_access(l, &i->operands[0], access, order, false);
 }

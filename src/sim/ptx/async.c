@@ -2,7 +2,7 @@
  * Asynchronous copies. A copy may be over as early as it likes, so each is made at once, and who
  * waits for copies has nothing to wait for.
  */
-#include "sim/ptx/access.h"
+#include "sim/ptx/check_inside.h"
 #include "sim/ptx/cluster.h"
 #include "sim/ptx/lower_inside.h"
 #include "sim/ptx/mbarrier.h"
@@ -65,6 +65,17 @@ static void take_hints(ptx_words *words, bool *has_policy) {
     acu_ptx_take_one(words, "L2::64B L2::128B L2::256B");
 }
 
+/* Looks at what a copy reads, or writes. */
+static void check_side(ptx_lowering *l, const place *side, const async_copy *c, bool writes) {
+    acu_ptx_check_access(l, (ptx_check_site){.space = side->space,
+                                             .address = side->address,
+                                             .bytes = c->size,
+                                             .has_size = !c->size || (c->has_bytes && !writes),
+                                             .size = c->bytes,
+                                             .reads = !writes,
+                                             .writes = writes});
+}
+
 static void lower_copy(ptx_lowering *l, const ptx_instruction *i, ptx_words *words) {
     async_copy *c = acu_ptx_lower_alloc(l, sizeof *c);
     bool has_policy;
@@ -89,6 +100,9 @@ static void lower_copy(ptx_lowering *l, const ptx_instruction *i, ptx_words *wor
         else
             c->bytes = acu_ptx_source(l, o, PTX_U32);
     }
+    if (!c->has_ignored)
+        check_side(l, &c->from, c, false);
+    check_side(l, &c->to, c, true);
     ptx_op *op = acu_ptx_emit(l, do_copy);
     op->more = c;
     op->site = acu_ptx_site(l);
@@ -117,6 +131,13 @@ static void lower_arrive(ptx_lowering *l, const ptx_instruction *i, ptx_words *w
     acu_ptx_take_type(words);
     acu_ptx_words_end(l, words);
     c->barrier.address = acu_ptx_address(l, &i->operands[0], c->barrier.space);
+    acu_ptx_check_access(l, (ptx_check_site){.space = c->barrier.space,
+                                             .address = c->barrier.address,
+                                             .bytes = 8,
+                                             .reads = true,
+                                             .writes = true,
+                                             .strong = true,
+                                             .releases = true});
     ptx_op *op = acu_ptx_emit(l, arrive);
     op->flags = counts;
     op->more = c;
@@ -187,6 +208,9 @@ static void lower_bulk(ptx_lowering *l, const ptx_instruction *i, ptx_words *wor
         c->barrier.address = acu_ptx_address(l, &i->operands[3], PTX_SHARED_CLUSTER);
     if (c->multicast)
         c->mask = acu_ptx_source(l, &i->operands[4], PTX_U16);
+    check_side(l, &c->from, c, false);
+    if (!c->multicast)
+        check_side(l, &c->to, c, true);
     ptx_op *op = acu_ptx_emit(l, do_bulk);
     op->more = c;
     op->site = acu_ptx_site(l);

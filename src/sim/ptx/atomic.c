@@ -1,7 +1,7 @@
 /* Atomic operations on memory, and fences. */
 #include "sim/ptx/atomic.h"
 
-#include "sim/ptx/access.h"
+#include "sim/ptx/check_inside.h"
 #include "sim/ptx/lane_half.h"
 #include "sim/ptx/lower_inside.h"
 
@@ -13,6 +13,7 @@ typedef struct atomic {
     ptx_type type;
     unsigned size, count; /* bytes of an element, and elements of a vector */
     bool returns;         /* atom; red does not */
+    bool releases;
     ptx_slot d[8], b[8], c;
 } atomic;
 
@@ -139,7 +140,7 @@ static void do_atomic(ptx_warp *w, const ptx_op *op) {
 static void read_atomic(ptx_lowering *l, const ptx_instruction *i, atomic *a) {
     ptx_words words;
     acu_ptx_words(l, i, &words);
-    acu_ptx_take_one(&words, "relaxed acquire release acq_rel");
+    a->releases = acu_ptx_take_one(&words, "relaxed acquire release acq_rel") >= 2;
     acu_ptx_take_one(&words, "cta cluster gpu sys");
     a->space = acu_ptx_take_space(&words);
     int kind = acu_ptx_take_one(&words, "add min max inc dec and or xor exch cas");
@@ -173,6 +174,13 @@ void acu_ptx_lower_atom(ptx_lowering *l, const ptx_instruction *i) {
     ptx_address address = acu_ptx_address(l, &i->operands[first], a->space);
     for (unsigned n = 0; a->returns && n < a->count; n++)
         a->d[n] = acu_ptx_target(l, acu_ptx_element(&i->operands[0], n), a->type);
+    acu_ptx_check_access(l, (ptx_check_site){.space = a->space,
+                                             .address = address,
+                                             .bytes = a->size * a->count,
+                                             .reads = true,
+                                             .writes = true,
+                                             .strong = true,
+                                             .releases = a->releases});
     ptx_op *op = acu_ptx_emit(l, do_atomic);
     op->a = address.slot;
     op->value = address.offset;
@@ -191,5 +199,6 @@ static void fence(ptx_warp *w, const ptx_op *op) {
 
 void acu_ptx_lower_fence(ptx_lowering *l, const ptx_instruction *i) {
     (void)i;
+    acu_ptx_check_fence(l);
     acu_ptx_emit(l, fence);
 }

@@ -26,6 +26,8 @@ static void open_barrier(ptx_block *block, unsigned number) {
         result = all ? ~UINT32_C(0) : 0;
     else if (barrier->reduction == OR)
         result = count ? ~UINT32_C(0) : 0;
+    if (block->check)
+        acu_ptx_check_opened(block, number, barrier->all);
     for (unsigned n = 0; n < block->warp_count; n++)
         acu_ptx_warp_release(&block->warps[n], number, result);
     *barrier = (ptx_barrier){.expected = 0};

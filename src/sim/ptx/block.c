@@ -66,6 +66,10 @@ ptx_block *acu_ptx_block_new(ptx_worker *worker) {
         w->number = n;
         acu_ptx_fill_warp(w);
     }
+    if (launch->code->checks && !(block->check = acu_ptx_check_block_new(block))) {
+        acu_ptx_block_free(block);
+        return NULL;
+    }
     return block;
 }
 
@@ -74,6 +78,7 @@ void acu_ptx_block_free(ptx_block *block) {
         return;
     for (unsigned n = 0; n < block->warp_count; n++)
         acu_ptx_warp_clear(&block->warps[n]);
+    acu_ptx_check_block_free(block->check);
     free(block->memory);
     free(block);
 }
@@ -87,6 +92,8 @@ void acu_ptx_block_begin(ptx_block *block, uint64_t number) {
     block->ended = 0;
     memset(block->barriers, 0, sizeof block->barriers);
     acu_ptx_fill_block(block, block->bank);
+    if (block->check)
+        acu_ptx_check_block_begin(block);
     for (unsigned n = 0; n < block->warp_count; n++) {
         unsigned left = block->threads - n * PTX_LANES;
         acu_ptx_warp_begin(&block->warps[n],

@@ -31,6 +31,8 @@ static void try_barrier(ptx_cluster *cluster) {
     cluster->arrived = 0;
     for (unsigned b = 0; b < cluster->count; b++) {
         ptx_block *block = cluster->blocks[b];
+        if (block->check)
+            acu_ptx_check_opened(block, PTX_CLUSTER_BARRIER, true);
         for (unsigned n = 0; n < block->warp_count; n++) {
             block->warps[n].in_cluster = 0;
             acu_ptx_warp_release(&block->warps[n], PTX_CLUSTER_BARRIER, 0);

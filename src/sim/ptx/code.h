@@ -143,6 +143,7 @@ struct ptx_code {
     uint32_t shared_bytes; /* static, of a block */
     uint32_t shared_align; /* of what is dynamic */
     uint32_t param_bytes;
+    unsigned checks;         /* what its operations look for: PTX_CHECK_MEMORY, … */
     bool recurses;           /* a function may be called while it runs */
     uint32_t sites;          /* operations that access memory */
     struct ptx_arena *arena; /* has all of the above */

@@ -179,7 +179,11 @@ static void work(void *data) {
     ptx_fault none = {.code = 2};
     if (worker)
         worker->site = calloc(grid->launch->code->sites + 1, sizeof *worker->site);
-    if (!worker || !worker->site) {
+    if (worker && grid->launch->code->checks)
+        worker->check = acu_ptx_check_new();
+    if (!worker || !worker->site || (grid->launch->code->checks && !worker->check)) {
+        if (worker)
+            free(worker->site);
         free(worker);
         record(grid, &none);
         return;
@@ -199,6 +203,7 @@ static void work(void *data) {
     pthread_mutex_lock(&grid->lock);
     grid->executed += executed;
     pthread_mutex_unlock(&grid->lock);
+    acu_ptx_check_free(worker->check);
     free(worker->site);
     free(worker);
 }
@@ -213,7 +218,7 @@ int acu_ptx_grid_run(const ptx_launch *launch, ptx_fault *fault) {
     if (!grid.bank)
         return 2;
     acu_ptx_fill_launch(launch, grid.bank);
-    acu_ptx_crew_run(work, &grid, launch->workers, grid.count);
+    acu_ptx_crew_run(work, &grid, launch->code->checks ? 1 : launch->workers, grid.count);
     free(grid.bank);
     pthread_mutex_destroy(&grid.lock);
     *fault = grid.fault;

@@ -2,6 +2,7 @@
 #ifndef ACU_SIM_PTX_GRID_H
 #define ACU_SIM_PTX_GRID_H
 
+#include "sim/ptx/check.h"
 #include "sim/ptx/texture_machine.h"
 #include "sim/ptx/warp.h"
 
@@ -33,6 +34,8 @@ typedef struct ptx_machine {
     void (*set_conditional)(void *data, uint64_t handle, unsigned value);
     /* Takes what a thread prints. */
     void (*print)(void *data, const char *text, size_t size);
+    /* Takes what the checks find; NULL: nobody does. */
+    void (*finding)(void *data, const ptx_finding *finding);
     const ptx_textures *textures; /* NULL: there are none */
     void *data;
     int capability; /* of the device: 90 is 9.0 */
@@ -50,7 +53,7 @@ typedef struct ptx_launch {
     const void *params; /* code->param_bytes */
     unsigned multiprocessors;
     size_t stack;     /* bytes of local memory for functions that call themselves */
-    unsigned workers; /* threads; 0: one for each processor */
+    unsigned workers; /* threads; 0: one for each processor; code with checks has one */
     uint64_t grid_id;
     uint64_t barrier;   /* the address of memory for the barrier of a cooperative launch; else 0 */
     uint64_t *executed; /* if not NULL: thread-instructions are added */
@@ -123,6 +126,7 @@ struct ptx_block {
     struct ptx_block *next;    /* of the worker's blocks that are alive, or of its spare ones */
     struct ptx_block *created; /* the one that the worker made before */
     void *memory;              /* all of the block's memory */
+    ptx_check_block *check;    /* NULL: the code has no checks */
 };
 
 /* How the lanes' elements lie, from that of the first active lane on. */
@@ -162,6 +166,7 @@ struct ptx_worker {
     unsigned released;  /* barriers of clusters that were opened */
     jmp_buf end;        /* where a fault jumps */
     ptx_fault fault;
+    ptx_check *check; /* NULL: the code has no checks */
 };
 
 /* Returns the bytes of shared memory of each block. */

@@ -103,11 +103,12 @@ static void make(ptx_lowering *l, const ptx_function *entry) {
     for (l->current = 0; l->current < code->function_count; l->current++)
         acu_ptx_lower_function(l);
     find_recursion(l);
+    acu_ptx_check_syncs(l);
     finish(l);
 }
 
-ptx_result acu_ptx_code_make(const ptx_module *module, const ptx_function *entry, ptx_code **made,
-                             ptx_error *error) {
+ptx_result acu_ptx_code_make(const ptx_module *module, const ptx_function *entry, unsigned checks,
+                             ptx_code **made, ptx_error *error) {
     ptx_lowering l = {.module = module, .error = error};
     l.code = calloc(1, sizeof *l.code);
     l.arena = acu_ptx_arena_new();
@@ -118,6 +119,7 @@ ptx_result acu_ptx_code_make(const ptx_module *module, const ptx_function *entry
         return PTX_NO_MEMORY;
     }
     l.code->arena = l.arena;
+    l.code->checks = checks;
     if (!setjmp(l.end))
         make(&l, entry);
     free(l.constant_hash);

@@ -85,6 +85,9 @@ _Noreturn void acu_ptx_end_without_memory(ptx_lowering *lowering);
 /* Lowers the function `current`. */
 void acu_ptx_lower_function(ptx_lowering *lowering);
 
+/* Puts what checks do before each .sync operation, if the code has checks. */
+void acu_ptx_check_syncs(ptx_lowering *lowering);
+
 /* Return what runs a pure operation of results of that size with a mask; and any operation under
  * its guard. */
 ptx_handler *acu_ptx_masked(unsigned size);

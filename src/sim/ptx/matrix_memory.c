@@ -1,6 +1,6 @@
 /* How matrices come from memory to the registers of a warp, and back: ldmatrix, stmatrix,
  * movmatrix, wmma.load and wmma.store. */
-#include "sim/ptx/access.h"
+#include "sim/ptx/check_inside.h"
 #include "sim/ptx/lower_inside.h"
 #include "sim/ptx/matrix.h"
 
@@ -167,6 +167,21 @@ static void do_access(ptx_warp *w, const ptx_op *op) {
 static ptx_op *emit_access(ptx_lowering *l, const ptx_operand *at, matrix_access *access,
                            ptx_handler *handler) {
     ptx_address address = acu_ptx_address(l, at, access->space);
+    unsigned inner = access->transposed ? access->rows : access->columns,
+             outer = access->transposed ? access->columns : access->rows,
+             bits = ptx_element_bits(access->fragment.element);
+    acu_ptx_check_access(
+        l, (ptx_check_site){.space = access->space,
+                            .address = address,
+                            .bytes = outer ? inner * bits / 8 : 16,
+                            .lanes = outer ? 0 : (1u << 8 * (access->fragment.count & 3)) - 1,
+                            .rows = outer,
+                            .bits = bits,
+                            .has_stride = access->stride != UINT32_MAX && outer,
+                            .stride = access->stride,
+                            .reads = !access->writes,
+                            .writes = access->writes,
+                            .together = true});
     uint32_t site = acu_ptx_site(l);
     access->narrow = address.narrow;
     ptx_op *op = acu_ptx_emit_together(l, handler);

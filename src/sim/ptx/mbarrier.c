@@ -1,6 +1,6 @@
 #include "sim/ptx/mbarrier.h"
 
-#include "sim/ptx/access.h"
+#include "sim/ptx/check_inside.h"
 #include "sim/ptx/lower_inside.h"
 
 #include <string.h>
@@ -232,6 +232,13 @@ void acu_ptx_lower_mbarrier(ptx_lowering *l, const ptx_instruction *i) {
     ptx_slot value =
         m->has_count ? acu_ptx_source(l, &i->operands[first + 1], type_of_value(m)) : 0;
     ptx_slot d = first ? acu_ptx_target(l, &i->operands[0], arrives ? PTX_B64 : PTX_PRED) : 0;
+    acu_ptx_check_access(l, (ptx_check_site){.space = m->space,
+                                             .address = address,
+                                             .bytes = 8,
+                                             .reads = m->kind != INIT,
+                                             .writes = !waits,
+                                             .strong = true,
+                                             .releases = true});
     ptx_op *op = acu_ptx_emit(l, do_mbarrier);
     op->a = address.slot;
     op->value = address.offset;

@@ -1,0 +1,146 @@
+/* What the checks of a launch know, when its threads know of each other, and findings. */
+#include "sim/ptx/check.h"
+
+#include "sim/ptx/check_inside.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- launches and blocks ---- */
+
+ptx_check *acu_ptx_check_new(void) {
+    ptx_check *check = calloc(1, sizeof *check);
+    if (check)
+        check->races = true;
+    return check;
+}
+
+void acu_ptx_check_free(ptx_check *check) {
+    if (!check)
+        return;
+    for (size_t n = 0; n < check->page_room; n++)
+        free(check->pages[n]);
+    free(check->pages);
+    free(check->releases);
+    free(check);
+}
+
+ptx_check_block *acu_ptx_check_block_new(const ptx_block *block) {
+    ptx_check_block *made = calloc(1, sizeof *made);
+    if (!made)
+        return NULL;
+    bool races = block->launch->code->checks & PTX_CHECK_RACE;
+    made->clocks = calloc(block->warp_count, sizeof *made->clocks);
+    made->shared = calloc(races ? block->shared_bytes + 1 : 1, sizeof *made->shared);
+    if (made->clocks && made->shared)
+        return made;
+    acu_ptx_check_block_free(made);
+    return NULL;
+}
+
+void acu_ptx_check_block_free(ptx_check_block *block) {
+    if (!block)
+        return;
+    free(block->clocks);
+    free(block->shared);
+    free(block);
+}
+
+void acu_ptx_check_unwrite(char *bytes, uint64_t address, size_t size) {
+    for (size_t at = 0; at < size; at += 4) {
+        uint32_t word = ptx_unwritten(address + at);
+        memcpy(bytes + at, &word, size - at < 4 ? size - at : 4);
+    }
+}
+
+void acu_ptx_check_block_begin(ptx_block *block) {
+    ptx_check_block *own = block->check;
+    own->fenced = 0;
+    memset(own->clocks, 0, block->warp_count * sizeof *own->clocks);
+}
+
+/* ---- times ---- */
+
+ptx_time acu_ptx_check_tick(ptx_check *check) {
+    if (check->now == UINT32_MAX - 1)
+        check->races = false; /* there are no more times to tell accesses apart */
+    else
+        check->now++;
+    return check->now;
+}
+
+static void raise(ptx_time *time, ptx_time to) {
+    if (*time < to)
+        *time = to;
+}
+
+void acu_ptx_check_learn(ptx_warp *w, uint32_t lanes, ptx_time time) {
+    ptx_clock *clock = &w->block->check->clocks[w->number];
+    raise(&clock->outside, time);
+    raise(&clock->inside, time);
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        if (lanes >> i & 1)
+            raise(&clock->lanes[i], time);
+}
+
+/* What came to a barrier of some threads is taken for all that the block has done. */
+void acu_ptx_check_opened(ptx_block *block, unsigned number, bool all) {
+    ptx_time now = acu_ptx_check_tick(block->worker->check), outside = 0;
+    bool cluster = number == PTX_CLUSTER_BARRIER;
+    for (unsigned n = 0; n < block->warp_count; n++)
+        raise(&outside, block->check->clocks[n].outside);
+    for (unsigned n = 0; n < block->warp_count; n++) {
+        ptx_clock *clock = &block->check->clocks[n];
+        if (!all && !acu_ptx_warp_waiting(&block->warps[n], number))
+            continue;
+        clock->outside = cluster ? now : outside;
+        clock->inside = now;
+        for (unsigned i = 0; i < PTX_LANES; i++)
+            clock->lanes[i] = now;
+    }
+}
+
+/* ---- findings ---- */
+
+void acu_ptx_check_locate(const ptx_block *block, uint64_t number, unsigned thread,
+                          ptx_whereabouts *at) {
+    const unsigned *grid = block->launch->grid, *size = block->launch->block;
+    at->block[0] = (unsigned)(number % grid[0]);
+    at->block[1] = (unsigned)(number / grid[0] % grid[1]);
+    at->block[2] = (unsigned)(number / grid[0] / grid[1]);
+    at->thread[0] = thread % size[0];
+    at->thread[1] = thread / size[0] % size[1];
+    at->thread[2] = thread / size[0] / size[1];
+}
+
+void acu_ptx_check_name(const ptx_warp *w, const ptx_touch *t, char *text, size_t size) {
+    int used = snprintf(text, size, "%s memory at 0x%llx",
+                        t->space == PTX_SHARED  ? "shared"
+                        : t->space == PTX_LOCAL ? "local"
+                                                : "global",
+                        (unsigned long long)t->address);
+    for (const ptx_code_shared *s = t->space == PTX_SHARED ? w->code->shared : NULL; s; s = s->next)
+        if (t->address - s->at < s->variable->size)
+            snprintf(text + used, size - (size_t)used, " (%s + %llu)", s->variable->name,
+                     (unsigned long long)(t->address - s->at));
+}
+
+void acu_ptx_check_give(const ptx_warp *w, const ptx_finding *finding) {
+    const ptx_machine *machine = w->worker->launch->machine;
+    if (machine->finding)
+        machine->finding(machine->data, finding);
+}
+
+void acu_ptx_check_report(ptx_warp *w, const ptx_op *op, unsigned lane, unsigned check,
+                          const char *format, ...) {
+    ptx_finding finding = {.check = check, .module = w->code->module};
+    va_list list;
+    acu_ptx_check_locate(w->block, w->block->number, w->number * PTX_LANES + lane, &finding.at);
+    finding.at.instruction = op->instruction;
+    va_start(list, format);
+    vsnprintf(finding.what, sizeof finding.what, format, list);
+    va_end(list);
+    acu_ptx_check_give(w, &finding);
+}

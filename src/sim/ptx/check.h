@@ -1,0 +1,70 @@
+/*
+ * Checks of what kernels do with memory and barriers. Code that is lowered with checks has an
+ * operation before each access, which looks at it; code without has none, so that it costs nothing.
+ */
+#ifndef ACU_SIM_PTX_CHECK_H
+#define ACU_SIM_PTX_CHECK_H
+
+#include "sim/ptx/ptx_module.h"
+
+/* The checks, as bits. */
+enum {
+    PTX_CHECK_MEMORY = 1, /* accesses beyond what was allocated, and of what was freed */
+    PTX_CHECK_RACE = 2,   /* accesses of several threads that nothing orders */
+    PTX_CHECK_INIT = 4,   /* reads of what was never written */
+    PTX_CHECK_SYNC = 8,   /* barriers and .sync operations to which not all threads come */
+    PTX_CHECK_COUNT = 4
+};
+
+/* A thread at an instruction. */
+typedef struct ptx_whereabouts {
+    unsigned block[3], thread[3];
+    const ptx_instruction *instruction; /* NULL: it is not known */
+} ptx_whereabouts;
+
+/* What a check found. */
+typedef struct ptx_finding {
+    unsigned check; /* one of the bits */
+    const ptx_module *module;
+    ptx_whereabouts at;
+    char what[400];        /* "a write of 4 bytes …" */
+    bool has_other;        /* of a race */
+    ptx_whereabouts other; /* who accessed the same bytes before */
+} ptx_finding;
+
+typedef struct ptx_check ptx_check;             /* what the checks of a launch know */
+typedef struct ptx_check_block ptx_check_block; /* what they know of a block */
+
+struct ptx_warp;
+struct ptx_op;
+struct ptx_block;
+
+/* Returns what the checks of a launch need; NULL without memory. The caller frees it. */
+ptx_check *acu_ptx_check_new(void);
+void acu_ptx_check_free(ptx_check *check);
+
+/* Returns what the checks need of a block that has memory already; NULL without memory. The caller
+ * frees it. */
+ptx_check_block *acu_ptx_check_block_new(const struct ptx_block *block);
+void acu_ptx_check_block_free(ptx_check_block *block);
+
+/* A block begins: what its memory had is not its own. */
+void acu_ptx_check_block_begin(struct ptx_block *block);
+/* A barrier opens: what the threads did that came to it is before what they will do. `number` is
+ * that of the block's barrier, or PTX_CLUSTER_BARRIER; `all` threads have come. */
+void acu_ptx_check_opened(struct ptx_block *block, unsigned number, bool all);
+
+/* Says what a lane of the warp does wrong. */
+void acu_ptx_check_report(struct ptx_warp *warp, const struct ptx_op *op, unsigned lane,
+                          unsigned check, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* Returns the word that stands at an address while nobody has written there. */
+static inline uint32_t ptx_unwritten(uint64_t address) {
+    return (uint32_t)(address >> 2) * UINT32_C(0x9e3779b1) ^ UINT32_C(0xa5c3f00d);
+}
+
+/* Fills memory with these words. `bytes` is where the byte at `address` is, a multiple of 4. */
+void acu_ptx_check_unwrite(char *bytes, uint64_t address, size_t size);
+
+#endif

@@ -1,0 +1,174 @@
+/* The operations that checks put before accesses, fences and .sync operations. */
+#include "sim/ptx/check_inside.h"
+#include "sim/ptx/cluster.h"
+#include "sim/ptx/lower_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ROWS = 64 }; /* of a matrix */
+
+/* ---- where an access is ---- */
+
+static uint64_t address_of(const ptx_warp *w, const ptx_check_site *site, unsigned lane) {
+    const void *at = ptx_at(w, site->address.slot);
+    uint64_t offset = (uint64_t)site->address.offset;
+    if (site->address.narrow)
+        return (uint32_t)(((const uint32_t *)at)[lane] + offset);
+    return ((const uint64_t *)at)[lane] + offset;
+}
+
+static uint32_t word_of(const ptx_warp *w, ptx_slot slot, unsigned lane) {
+    return ((const uint32_t *)ptx_at(w, slot))[lane];
+}
+
+/* Makes an address of a window one of its space; false if the checks do not look there. */
+static bool find_space(ptx_touch *t) {
+    if (t->space == PTX_SHARED_CLUSTER)
+        t->space = PTX_SHARED;
+    if (t->space == PTX_CONST)
+        t->space = PTX_GLOBAL;
+    if (t->space != PTX_GENERIC)
+        return t->space == PTX_GLOBAL || t->space == PTX_SHARED || t->space == PTX_LOCAL;
+    t->space = PTX_GLOBAL;
+    if (t->address < PTX_SHARED_WINDOW)
+        return true;
+    bool shared = t->address < PTX_SHARED_WINDOW + PTX_WINDOW_SIZE,
+         local = t->address >= PTX_LOCAL_WINDOW && t->address < PTX_LOCAL_WINDOW + PTX_WINDOW_SIZE;
+    t->space = shared ? PTX_SHARED : PTX_LOCAL;
+    t->address -= shared ? PTX_SHARED_WINDOW : PTX_LOCAL_WINDOW;
+    return shared || local;
+}
+
+static bool find_global(ptx_warp *w, const ptx_op *op, ptx_touch *t) {
+    const ptx_machine *machine = w->worker->launch->machine;
+    ptx_range *range = &w->worker->site[op->site].range, found;
+    if (t->address < range->base || t->address > range->last ||
+        range->last - t->address < t->size - 1) {
+        if (!machine->find(machine->data, t->address, &found) ||
+            found.last - t->address < t->size - 1)
+            return false;
+        *range = found;
+    }
+    t->bytes = range->bytes + (t->address - range->base);
+    return true;
+}
+
+/* Finds the bytes of a lane's access; false if the checks cannot look at them: the access fails, or
+ * is one to the memory of another block. */
+static bool find_bytes(ptx_warp *w, const ptx_op *op, ptx_touch *t) {
+    if (!t->size || !find_space(t))
+        return false;
+    switch (t->space) {
+    case PTX_SHARED: {
+        const ptx_block *block = acu_ptx_cluster_block(w->block, &t->address);
+        t->bytes = block->shared + t->address;
+        return block == w->block && t->address <= block->shared_bytes &&
+               block->shared_bytes - t->address >= t->size;
+    }
+    case PTX_LOCAL:
+        t->bytes = w->local + t->lane * w->local_stride + t->address;
+        return t->address <= w->local_stride && w->local_stride - t->address >= t->size;
+    default:
+        return find_global(w, op, t);
+    }
+}
+
+/* Lists what the active lanes access; returns how many accesses there are. */
+static unsigned find_lanes(ptx_warp *w, const ptx_op *op, ptx_touch *touches) {
+    const ptx_check_site *site = op->more;
+    unsigned count = 0;
+    uint32_t lanes = site->lanes ? w->mask & site->lanes : w->mask;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        ptx_touch *t = &touches[count];
+        *t = (ptx_touch){.site = site,
+                         .lane = lane,
+                         .space = site->space,
+                         .address = address_of(w, site, lane),
+                         .size = site->has_size ? word_of(w, site->size, lane) : site->bytes};
+        count += find_bytes(w, op, t);
+    }
+    return count;
+}
+
+/* Lists the rows of a matrix, which is where the first active lane says. */
+static unsigned find_rows(ptx_warp *w, const ptx_op *op, ptx_touch *touches) {
+    const ptx_check_site *site = op->more;
+    unsigned count = 0, lane = (unsigned)__builtin_ctz(w->mask);
+    uint64_t apart = (uint64_t)site->bytes;
+    if (site->has_stride)
+        apart = (uint64_t)word_of(w, site->stride, lane) * site->bits / 8;
+    for (unsigned n = 0; n < site->rows && n < MOST_ROWS; n++) {
+        ptx_touch *t = &touches[count];
+        *t = (ptx_touch){.site = site,
+                         .lane = lane,
+                         .space = site->space,
+                         .address = address_of(w, site, lane) + n * apart,
+                         .size = site->bytes};
+        count += find_bytes(w, op, t);
+    }
+    return count;
+}
+
+static void check_access(ptx_warp *w, const ptx_op *op) {
+    const ptx_check_site *site = op->more;
+    ptx_touch touches[MOST_ROWS];
+    unsigned count = (site->rows ? find_rows : find_lanes)(w, op, touches);
+    if (w->code->checks & PTX_CHECK_RACE && count && touches[0].space != PTX_LOCAL)
+        acu_ptx_check_races(w, op, touches, count);
+}
+
+void acu_ptx_check_access(ptx_lowering *l, ptx_check_site site) {
+    if (!(l->code->checks & ~(unsigned)PTX_CHECK_SYNC))
+        return;
+    ptx_check_site *kept = acu_ptx_lower_alloc(l, sizeof *kept);
+    *kept = site;
+    kept->instruction = l->instruction;
+    ptx_op *op = acu_ptx_emit(l, check_access);
+    op->more = kept;
+    op->site = acu_ptx_site(l);
+}
+
+/* ---- fences ---- */
+
+static void note_fence(ptx_warp *w, const ptx_op *op) {
+    (void)op;
+    w->block->check->fenced = acu_ptx_check_tick(w->worker->check);
+}
+
+void acu_ptx_check_fence(ptx_lowering *l) {
+    if (l->code->checks & PTX_CHECK_RACE)
+        acu_ptx_emit(l, note_fence);
+}
+
+/* ---- .sync operations ---- */
+
+/* `more` is the operation itself. Lanes of the mask that came on another way are there, too. */
+static void meet(ptx_warp *w, const ptx_op *op) {
+    const ptx_op *inner = op->more;
+    const uint32_t *members = ptx_at(w, op->a);
+    ptx_clock *clock = &w->block->check->clocks[w->number];
+    ptx_time now = acu_ptx_check_tick(w->worker->check);
+    uint32_t lanes = w->mask;
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        if (w->mask >> i & 1)
+            lanes |= members[i];
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        if (lanes >> i & 1)
+            clock->lanes[i] = now;
+    inner->masked(w, inner);
+}
+
+void acu_ptx_check_syncs(ptx_lowering *l) {
+    const ptx_code *code = l->code;
+    for (uint32_t n = 0; n < code->count && code->checks; n++) {
+        ptx_op *op = &code->ops[n];
+        if (op->flow != acu_ptx_flow_sync)
+            continue;
+        ptx_op *inner = acu_ptx_lower_alloc(l, sizeof *inner);
+        *inner = *op;
+        op->more = inner;
+        op->full = op->masked = meet;
+    }
+}

@@ -1,0 +1,115 @@
+/* What the files of the checks share. */
+#ifndef ACU_SIM_PTX_CHECK_INSIDE_H
+#define ACU_SIM_PTX_CHECK_INSIDE_H
+
+#include "sim/ptx/access.h"
+#include "sim/ptx/check.h"
+
+/* An access of the code, which is looked at before it is made. */
+typedef struct ptx_check_site {
+    const ptx_instruction *instruction;
+    ptx_space space;
+    ptx_address address;
+    uint32_t bytes;      /* of each lane, or of each row */
+    ptx_slot size;       /* with `has_size`: how many bytes each lane has */
+    ptx_slot stride;     /* with `has_stride`: how far rows are apart, in elements of `bits` */
+    uint32_t lanes;      /* that have an address; 0: all */
+    unsigned rows, bits; /* of a matrix that all lanes access together; 0: of none */
+    bool has_size, has_stride, reads, writes;
+    bool strong;              /* atomic, volatile, or ordered: no race with others of its kind */
+    bool releases;            /* what was done before is before what is done by who reads this */
+    bool together;            /* the lanes' own accesses are not known: the warp makes it */
+    bool parameter;           /* of a call: some of its bytes may be padding */
+    const ptx_access *values; /* of a plain store: what is written; else NULL */
+} ptx_check_site;
+
+struct ptx_lowering;
+/* Adds the operation that looks at the access, if the code has checks. */
+void acu_ptx_check_access(struct ptx_lowering *lowering, ptx_check_site site);
+/* Adds the operation that notes a fence, if the code has checks. */
+void acu_ptx_check_fence(struct ptx_lowering *lowering);
+
+/* ---- inside ---- */
+
+/* One lane's access. */
+typedef struct ptx_touch {
+    const ptx_check_site *site;
+    unsigned lane;
+    ptx_space space;  /* PTX_GLOBAL, PTX_SHARED or PTX_LOCAL */
+    uint64_t address; /* in the space */
+    const char *bytes;
+    uint32_t size;
+} ptx_touch;
+
+/* When something happened: the number of the last event that ordered something before. */
+typedef uint32_t ptx_time;
+
+/*
+ * What a warp knows: what was done before these times is before what it does next. This is never
+ * less than what orders the threads; it may be more, so that an access is not called a race that is
+ * none.
+ */
+typedef struct ptx_clock {
+    ptx_time outside;          /* of what other blocks did */
+    ptx_time inside;           /* of what other warps of the block did */
+    ptx_time lanes[PTX_LANES]; /* of what other lanes of the warp did, for each lane */
+} ptx_clock;
+
+/* An access that was made; `site` NULL: none. */
+typedef struct ptx_record {
+    const ptx_check_site *site;
+    ptx_time time;
+    uint32_t lanes, block; /* low bits of the block's number */
+    uint8_t warp, parts;   /* which bytes of the cell */
+} ptx_record;
+
+/* What was done to a few bytes: the last write, and the last reads of two warps. */
+typedef struct ptx_cell {
+    ptx_record write, reads[2];
+} ptx_cell;
+
+/* The accesses to 4 KiB of global memory, by words. */
+enum { PTX_PAGE_SHIFT = 12, PTX_PAGE_CELLS = 1 << (PTX_PAGE_SHIFT - 2) };
+typedef struct ptx_page {
+    uint64_t number;
+    ptx_cell cells[PTX_PAGE_CELLS];
+} ptx_page;
+
+/* Where something was released, and when. */
+typedef struct ptx_release {
+    const char *bytes; /* NULL: nothing */
+    ptx_time time;
+} ptx_release;
+
+struct ptx_check {
+    ptx_time now;
+    bool races; /* there is memory, and there are times, to look for races */
+    ptx_page **pages;
+    size_t page_count, page_room; /* a power of two, or 0 */
+    ptx_page *last;
+    ptx_release *releases;
+    size_t release_count, release_room;
+};
+
+struct ptx_check_block {
+    ptx_cell *shared; /* of each byte of shared memory */
+    ptx_clock *clocks;
+    ptx_time fenced; /* when a thread made the last fence */
+};
+
+/* Begins a new time. */
+ptx_time acu_ptx_check_tick(ptx_check *check);
+/* Lets the lanes of the warp know what was done before the time, by anyone. */
+void acu_ptx_check_learn(ptx_warp *warp, uint32_t lanes, ptx_time time);
+/* Looks for races of the lanes' accesses, which one operation makes, and remembers them. */
+void acu_ptx_check_races(ptx_warp *warp, const ptx_op *op, const ptx_touch *touches,
+                         unsigned count);
+/* Fills in where a thread of the launch is. */
+void acu_ptx_check_locate(const ptx_block *block, uint64_t number, unsigned thread,
+                          ptx_whereabouts *at);
+/* Writes "shared memory at 0x10 (s + 16)". */
+void acu_ptx_check_name(const ptx_warp *warp, const ptx_touch *touch, char *text, size_t size);
+/* Gives the finding to the machine. */
+void acu_ptx_check_give(const ptx_warp *warp, const ptx_finding *finding);
+
+#endif

@@ -1,0 +1,300 @@
+/*
+ * Races: accesses of several threads to the same bytes, one of them a write, that nothing orders.
+ *
+ * Each byte of shared memory, and each word of global memory, has a cell, which remembers the last
+ * write and the last reads, with the time. A time is the number of barriers, .sync operations,
+ * fences and releases that there were before. An access is ordered behind an earlier one if its
+ * thread knows of that time. What an atomic operation or a volatile access finds that another
+ * thread stored there behind a fence makes it know what was done before the fence.
+ */
+#include "sim/ptx/check_inside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- cells ---- */
+
+static size_t hash_of(uint64_t number, size_t room) {
+    return (size_t)(number * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (room - 1);
+}
+
+static bool grow_pages(ptx_check *c) {
+    size_t room = c->page_room ? 2 * c->page_room : 64;
+    ptx_page **pages = calloc(room, sizeof *pages);
+    if (!pages)
+        return false;
+    for (size_t n = 0; n < c->page_room; n++)
+        if (c->pages[n]) {
+            size_t at = hash_of(c->pages[n]->number, room);
+            while (pages[at])
+                at = (at + 1) & (room - 1);
+            pages[at] = c->pages[n];
+        }
+    free(c->pages);
+    c->pages = pages;
+    c->page_room = room;
+    return true;
+}
+
+/* Returns the page of that number; NULL without memory. */
+static ptx_page *page_of(ptx_check *c, uint64_t number) {
+    if (c->last && c->last->number == number)
+        return c->last;
+    if (2 * c->page_count >= c->page_room && !grow_pages(c))
+        return NULL;
+    size_t at = hash_of(number, c->page_room);
+    while (c->pages[at] && c->pages[at]->number != number)
+        at = (at + 1) & (c->page_room - 1);
+    if (!c->pages[at]) {
+        c->pages[at] = calloc(1, sizeof(ptx_page));
+        if (!c->pages[at])
+            return NULL;
+        c->pages[at]->number = number;
+        c->page_count++;
+    }
+    return c->last = c->pages[at];
+}
+
+/* Returns the cell of the touch's byte number `at`, and how many of its bytes are in it and which
+ * parts of the cell those are; NULL without memory. */
+static ptx_cell *cell_of(ptx_warp *w, const ptx_touch *t, uint32_t at, uint32_t *count,
+                         uint8_t *parts) {
+    uint64_t address = t->address + at;
+    *count = 1;
+    *parts = 1;
+    if (t->space == PTX_SHARED)
+        return &w->block->check->shared[address];
+    uint32_t part = address & 3;
+    *count = t->size - at < 4 - part ? t->size - at : 4 - part;
+    *parts = (uint8_t)(((1u << *count) - 1) << part);
+    ptx_page *page = page_of(w->worker->check, address >> PTX_PAGE_SHIFT);
+    return page ? &page->cells[address >> 2 & (PTX_PAGE_CELLS - 1)] : NULL;
+}
+
+/* ---- what is ordered ---- */
+
+/* Returns whether what the record says is before what the lane does now. */
+static bool is_before(const ptx_warp *w, const ptx_touch *t, const ptx_record *r) {
+    const ptx_clock *clock = &w->block->check->clocks[w->number];
+    if (r->block != (uint32_t)w->block->number)
+        return t->space == PTX_SHARED || r->time < clock->outside;
+    if (r->warp != w->number)
+        return r->time < clock->inside;
+    if (t->site->together || r->site->together || !(r->lanes & ~(UINT32_C(1) << t->lane)))
+        return true;
+    return r->time < clock->lanes[t->lane];
+}
+
+static bool is_race(const ptx_warp *w, const ptx_touch *t, const ptx_record *r, uint8_t parts) {
+    if (!r->site || !(r->parts & parts) || (t->site->strong && r->site->strong))
+        return false;
+    return (t->site->writes || r->site->writes) && !is_before(w, t, r);
+}
+
+/* ---- values ---- */
+
+/* Writes what a lane stores; false if that is not known. */
+static bool stored_by(const ptx_warp *w, const ptx_check_site *site, unsigned lane, char *value) {
+    const ptx_access *access = site->values;
+    if (!access)
+        return false;
+    for (unsigned n = 0; n < access->count; n++)
+        memcpy(value + (size_t)n * access->size,
+               (const char *)ptx_at(w, access->slots[n]) + (size_t)lane * access->register_size,
+               access->size);
+    return true;
+}
+
+/* Returns whether the lane writes what is there already. */
+static bool is_silent(const ptx_warp *w, const ptx_touch *t) {
+    char value[64];
+    return stored_by(w, t->site, t->lane, value) && memcmp(value, t->bytes, t->size) == 0;
+}
+
+/* ---- reports ---- */
+
+static const char *verb_of(const ptx_check_site *site) {
+    return site->reads && site->writes ? "changes" : site->writes ? "writes" : "reads";
+}
+
+static const char *name_of(const ptx_check_site *site) {
+    return site->reads && site->writes ? "an atomic operation on"
+           : site->writes              ? "a write of"
+                                       : "a read of";
+}
+
+static void report(ptx_warp *w, const ptx_touch *t, const ptx_record *r) {
+    ptx_finding f = {.check = PTX_CHECK_RACE, .module = w->code->module, .has_other = true};
+    const ptx_block *block = w->block;
+    char place[160];
+    uint32_t lanes = r->lanes;
+    bool same_block = r->block == (uint32_t)block->number, same_warp = r->warp == w->number;
+    if (same_block && same_warp && lanes & ~(UINT32_C(1) << t->lane))
+        lanes &= ~(UINT32_C(1) << t->lane);
+    acu_ptx_check_locate(block, block->number, w->number * PTX_LANES + t->lane, &f.at);
+    acu_ptx_check_locate(block, r->block,
+                         (unsigned)r->warp * PTX_LANES + (unsigned)__builtin_ctz(lanes), &f.other);
+    f.at.instruction = t->site->instruction;
+    f.other.instruction = r->site->instruction;
+    acu_ptx_check_name(w, t, place, sizeof place);
+    snprintf(
+        f.what, sizeof f.what,
+        "%s %u bytes of %s, which thread (%u, %u, %u) of %s (%u, %u, %u) %s, and %s orders the "
+        "two",
+        name_of(t->site), t->size, place, f.other.thread[0], f.other.thread[1], f.other.thread[2],
+        same_block ? "the same block" : "block", f.other.block[0], f.other.block[1],
+        f.other.block[2], verb_of(r->site),
+        !same_block ? "nothing"
+        : same_warp ? "no barrier or __syncwarp()"
+                    : "no barrier");
+    acu_ptx_check_give(w, &f);
+}
+
+/* Lanes of a store that write different values to one place. */
+static void compare_lanes(ptx_warp *w, const ptx_touch *touches, unsigned count) {
+    for (unsigned i = 1; i < count; i++)
+        for (unsigned n = 0; n < i; n++) {
+            const ptx_touch *a = &touches[i], *b = &touches[n];
+            char mine[64], other[64];
+            if (a->bytes - b->bytes >= (ptrdiff_t)b->size ||
+                b->bytes - a->bytes >= (ptrdiff_t)a->size)
+                continue;
+            if (a->bytes == b->bytes && stored_by(w, a->site, a->lane, mine) &&
+                stored_by(w, b->site, b->lane, other) && memcmp(mine, other, a->size) == 0)
+                continue;
+            ptx_record r = {.site = b->site,
+                            .lanes = UINT32_C(1) << b->lane,
+                            .block = (uint32_t)w->block->number,
+                            .warp = (uint8_t)w->number};
+            report(w, a, &r);
+            return;
+        }
+}
+
+/* ---- accesses ---- */
+
+static void look(ptx_warp *w, const ptx_touch *t) {
+    uint8_t parts;
+    for (uint32_t at = 0, count; at < t->size; at += count) {
+        const ptx_cell *cell = cell_of(w, t, at, &count, &parts);
+        if (!cell)
+            return;
+        const ptx_record *found = is_race(w, t, &cell->write, parts)      ? &cell->write
+                                  : is_race(w, t, &cell->reads[0], parts) ? &cell->reads[0]
+                                  : is_race(w, t, &cell->reads[1], parts) ? &cell->reads[1]
+                                                                          : NULL;
+        if (!found || (found == &cell->write && t->site->writes && is_silent(w, t)))
+            continue;
+        report(w, t, found);
+        return;
+    }
+}
+
+/* Keeps an access of a warp in the record, if that has one of the same warp and time. */
+static bool add_lanes(ptx_record *r, const ptx_record *one) {
+    if (!r->site || r->block != one->block || r->warp != one->warp || r->time != one->time ||
+        r->parts != one->parts)
+        return false;
+    r->lanes |= one->lanes;
+    if (!one->site->strong || r->site->strong)
+        r->site = one->site;
+    return true;
+}
+
+static void keep(ptx_cell *cell, const ptx_record *one) {
+    if (one->site->writes) {
+        if (!add_lanes(&cell->write, one))
+            cell->write = *one;
+        return;
+    }
+    if (add_lanes(&cell->reads[0], one))
+        return;
+    if (cell->reads[0].warp != one->warp || cell->reads[0].block != one->block)
+        cell->reads[1] = cell->reads[0];
+    cell->reads[0] = *one;
+}
+
+static void remember(ptx_warp *w, const ptx_touch *t) {
+    ptx_record one = {.site = t->site,
+                      .time = w->worker->check->now,
+                      .lanes = t->site->together ? w->mask : UINT32_C(1) << t->lane,
+                      .block = (uint32_t)w->block->number,
+                      .warp = (uint8_t)w->number};
+    for (uint32_t at = 0, count; at < t->size; at += count) {
+        ptx_cell *cell = cell_of(w, t, at, &count, &one.parts);
+        if (!cell)
+            return;
+        keep(cell, &one);
+    }
+}
+
+/* ---- what atomic operations order ---- */
+
+static bool grow_releases(ptx_check *c) {
+    size_t room = c->release_room ? 2 * c->release_room : 64;
+    ptx_release *releases = calloc(room, sizeof *releases);
+    if (!releases)
+        return false;
+    for (size_t n = 0; n < c->release_room; n++)
+        if (c->releases[n].bytes) {
+            size_t at = hash_of((uintptr_t)c->releases[n].bytes, room);
+            while (releases[at].bytes)
+                at = (at + 1) & (room - 1);
+            releases[at] = c->releases[n];
+        }
+    free(c->releases);
+    c->releases = releases;
+    c->release_room = room;
+    return true;
+}
+
+/* Returns what was released at the place. Without memory nothing can be said of races any more:
+ * NULL. */
+static ptx_release *release_at(ptx_check *c, const char *bytes) {
+    if (2 * c->release_count >= c->release_room && !grow_releases(c)) {
+        c->races = false;
+        return NULL;
+    }
+    size_t at = hash_of((uintptr_t)bytes, c->release_room);
+    while (c->releases[at].bytes && c->releases[at].bytes != bytes)
+        at = (at + 1) & (c->release_room - 1);
+    if (!c->releases[at].bytes) {
+        c->releases[at].bytes = bytes;
+        c->release_count++;
+    }
+    return &c->releases[at];
+}
+
+/* Lets the lane know what was released where it looks, and releases what its block did before the
+ * last fence, or all of it. */
+static void order(ptx_warp *w, const ptx_touch *t) {
+    ptx_check *c = w->worker->check;
+    const ptx_check_block *block = w->block->check;
+    if (!t->site->releases && !block->fenced && !c->release_count)
+        return;
+    ptx_release *release = release_at(c, t->bytes);
+    if (!release)
+        return;
+    acu_ptx_check_learn(w, UINT32_C(1) << t->lane, release->time);
+    if (!t->site->writes)
+        return;
+    ptx_time time = t->site->releases ? acu_ptx_check_tick(c) : block->fenced;
+    if (release->time < time)
+        release->time = time;
+}
+
+void acu_ptx_check_races(ptx_warp *w, const ptx_op *op, const ptx_touch *touches, unsigned count) {
+    const ptx_check_site *site = op->more;
+    if (!count || !w->worker->check->races)
+        return;
+    if (site->strong)
+        for (unsigned i = 0; i < count; i++)
+            order(w, &touches[i]);
+    for (unsigned i = 0; i < count; i++)
+        look(w, &touches[i]);
+    if (site->values && !site->strong)
+        compare_lanes(w, touches, count);
+    for (unsigned i = 0; i < count; i++)
+        remember(w, &touches[i]);
+}

@@ -1,0 +1,238 @@
+/* What the checks find in kernels, and that they find nothing in kernels that are right. */
+#include "ptx_test.h"
+
+#include <stdlib.h>
+
+#define ALL_CHECKS MACHINE ",check=memory,race,init,sync"
+
+static int begin_with_checks(void **state) {
+    (void)state;
+    acu_sim_reset(ALL_CHECKS);
+    return cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context);
+}
+
+#define CHECKED(name) cmocka_unit_test_setup_teardown(name, begin_with_checks, end_in_context)
+
+/* Checks that the last finding has the text. */
+static void expect(const char *text) {
+    char found[1024];
+    assert_true(acu_sim_last_finding(found, sizeof found) > 0);
+    if (!strstr(found, text))
+        print_error("expected: %s\nfound:    %s\n", text, found);
+    assert_non_null(strstr(found, text));
+}
+
+/* Runs the kernel "k" of one pointer, to 256 words that have been written. Returns what the check
+ * has found in it, and no other check may find anything. */
+static unsigned found(const char *check, const char *text, unsigned blocks, unsigned threads) {
+    uint32_t words[256];
+    unsigned long long before = acu_sim_findings(check), all = acu_sim_findings(NULL) - before;
+    count_up(words, 256);
+    run(text, blocks, threads, words, 256);
+    assert_int_equal(acu_sim_findings(NULL) - acu_sim_findings(check), all);
+    return (unsigned)(acu_sim_findings(check) - before);
+}
+
+/* ---- races in shared memory ---- */
+
+/* %r1 is the thread, %r2 the address of its word of s, %r3 that of the word of the thread number
+ * (%r1 ^ partner); %d2 is the thread's word of global memory. */
+#define SHARED(partner, instructions)                                                              \
+    HEAD ".entry k(.param .u64 p) {\n.reg .b32 %r<20>; .reg .b64 %d<8>; .reg .pred %p<8>;\n"       \
+         ".shared .align 16 .b8 s[1024];\nld.param.u64 %d1, [p];\nmov.u32 %r1, %tid.x;\n"          \
+         "mul.wide.u32 %d2, %r1, 4;\nadd.u64 %d2, %d1, %d2;\nmov.u32 %r9, s;\n"                    \
+         "mad.lo.u32 %r2, %r1, 4, %r9;\nxor.b32 %r3, %r1, " partner ";\n"                          \
+         "mad.lo.u32 %r3, %r3, 4, %r9;\n" instructions "ret;\n}\n"
+#define STORE "st.shared.u32 [%r2], %r1;\n"
+#define LOAD  "ld.shared.u32 %r4, [%r3];\nst.global.u32 [%d2], %r4;\n"
+
+TEST(a_read_without_a_barrier) {
+    assert_int_equal(found("race", SHARED("32", STORE "bar.sync 0;\n" LOAD), 2, 64), 0);
+    assert_int_equal(found("race", SHARED("32", STORE LOAD), 1, 64), 64);
+    expect("kernel \"k\": check=race: block (0, 0, 0), thread (63, 0, 0): a read of 4 bytes of "
+           "shared memory at 0x7c (s + 124), which thread (31, 0, 0) of the same block (0, 0, 0) "
+           "writes, and "
+           "no barrier orders the two; ld.shared.u32 in line 16 of the PTX; the other access: "
+           "st.shared.u32 in line 15 of the PTX");
+}
+
+TEST(lanes_of_a_warp) {
+    assert_int_equal(found("race", SHARED("1", STORE "bar.warp.sync -1;\n" LOAD), 1, 64), 0);
+    assert_int_equal(found("race", SHARED("1", STORE LOAD), 1, 64), 64);
+    expect("no barrier or __syncwarp() orders the two");
+    /* A shuffle brings lanes together, too; halves of a warp may do so on their own. */
+    assert_int_equal(
+        found("race", SHARED("1", STORE "shfl.sync.idx.b32 %r5, %r1, 0, 31, -1;\n" LOAD), 1, 32),
+        0);
+    assert_int_equal(
+        found("race",
+              SHARED("1", "mov.u32 %r5, 0xffff;\nsetp.ge.u32 %p1, %r1, 16;\n"
+                          "@%p1 shl.b32 %r5, %r5, 16;\n" STORE "bar.warp.sync %r5;\n" LOAD),
+              1, 32),
+        0);
+    /* A barrier of the warp does not order other warps. */
+    assert_int_equal(found("race", SHARED("32", STORE "bar.warp.sync -1;\n" LOAD), 1, 64), 64);
+}
+
+/* Each thread reads what another one wrote, again and again. The second barrier is what keeps the
+ * next write from coming before the read. */
+TEST(a_write_behind_a_read) {
+#define LOOP(second)                                                                               \
+    SHARED("32", "mov.u32 %r6, 0;\nL:\n" STORE "bar.sync 0;\n" LOAD second                         \
+                 "add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p1, %r6, 3;\n@%p1 bra L;\n")
+    assert_int_equal(found("race", LOOP("bar.sync 0;\n"), 1, 64), 0);
+    assert_int_not_equal(found("race", LOOP(""), 1, 64), 0);
+    expect("a write of 4 bytes of shared memory");
+    /* With two buffers one barrier is enough. */
+    assert_int_equal(
+        found("race",
+              SHARED("32", "mov.u32 %r6, 0;\nL:\n" STORE "bar.sync 0;\n" LOAD
+                           "xor.b32 %r2, %r2, 512;\nxor.b32 %r3, %r3, 512;\n"
+                           "add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p1, %r6, 5;\n@%p1 bra L;\n"),
+              1, 64),
+        0);
+}
+
+/* A sum over the block: the stride halves, with a barrier in each round. */
+TEST(a_reduction) {
+#define REDUCTION(barrier)                                                                         \
+    SHARED("0", STORE "mov.u32 %r6, 512;\nL:\n" barrier "setp.ge.u32 %p1, %r2, %r6;\n"             \
+                      "@%p1 bra N;\nadd.u32 %r7, %r2, %r6;\nld.shared.u32 %r4, [%r7];\n"           \
+                      "ld.shared.u32 %r5, [%r2];\nadd.u32 %r5, %r5, %r4;\n"                        \
+                      "st.shared.u32 [%r2], %r5;\nN:\nshr.u32 %r6, %r6, 1;\n"                      \
+                      "setp.ge.u32 %p2, %r6, 4;\n@%p2 bra L;\nsetp.ne.u32 %p3, %r1, 0;\n"          \
+                      "@%p3 bra E;\nld.shared.u32 %r4, [s];\nst.global.u32 [%d1], %r4;\nE:\n")
+    uint32_t words[256] = {0};
+    run(REDUCTION("bar.sync 0;\n"), 1, 256, words, 256);
+    assert_int_equal(words[0], 255 * 128);
+    assert_int_equal(acu_sim_findings(NULL), 0);
+    assert_int_not_equal(found("race", REDUCTION(""), 1, 256), 0);
+}
+
+TEST(atomic_operations) {
+#define COUNT "atom.shared.add.u32 %r5, [s], 1;\n"
+#define ZERO  "st.shared.u32 [s], 0;\n"
+#define READ  "ld.shared.u32 %r4, [s];\nst.global.u32 [%d2], %r4;\n"
+    assert_int_equal(
+        found("race", SHARED("0", ZERO "bar.sync 0;\n" COUNT "bar.sync 0;\n" READ), 1, 64), 0);
+    assert_int_not_equal(found("race", SHARED("0", ZERO "bar.sync 0;\n" COUNT READ), 1, 64), 0);
+    assert_int_not_equal(found("race", SHARED("0", ZERO COUNT), 1, 64), 0);
+    expect(
+        "an atomic operation on 4 bytes of shared memory at 0x0 (s + 0), which thread (32, 0, 0) "
+        "of the same block (0, 0, 0) writes");
+}
+
+TEST(stores_to_one_place) {
+    assert_int_equal(found("race", SHARED("0", "st.shared.u32 [s], 7;\n"), 1, 128), 0);
+    assert_int_not_equal(found("race", SHARED("0", "st.shared.u32 [s], %r1;\n"), 1, 32), 0);
+    expect("a write of 4 bytes of shared memory at 0x0 (s + 0), which thread (0, 0, 0)");
+    /* Neighbours in a word are not one place. */
+    assert_int_equal(found("race",
+                           SHARED("0", "add.u32 %r5, %r9, %r1;\nst.shared.u8 [%r5], %r1;\n"
+                                       "ld.shared.u8 %r4, [%r5];\n"),
+                           1, 128),
+                     0);
+}
+
+/* Warps of a block that use barriers of their own. */
+TEST(named_barriers) {
+    assert_int_equal(found("race",
+                           SHARED("32", "shr.u32 %r5, %r1, 6;\nadd.u32 %r5, %r5, 1;\n" STORE
+                                        "bar.sync %r5, 64;\n" LOAD),
+                           1, 128),
+                     0);
+    assert_int_not_equal(found("race",
+                               SHARED("64", "shr.u32 %r5, %r1, 5;\nadd.u32 %r5, %r5, 1;\n" STORE
+                                            "bar.sync %r5, 32;\n" LOAD),
+                               1, 128),
+                         0);
+}
+
+/* A flag behind a fence orders what was done before it; without the fence it does not. */
+TEST(a_flag_in_shared_memory) {
+#define FLAG(fence)                                                                                \
+    HEAD ".entry k(.param .u64 p) {\n.reg .b32 %r<20>; .reg .b64 %d<8>; .reg .pred %p<8>;\n"       \
+         ".shared .b32 s;\n.shared .b32 f;\nld.param.u64 %d1, [p];\nmov.u32 %r1, %tid.x;\n"        \
+         "setp.ne.u32 %p1, %r1, 0;\nst.shared.u32 [f], 0;\nbar.sync 0;\n@%p1 bra W;\n"             \
+         "st.shared.u32 [s], 7;\n" fence "st.volatile.shared.u32 [f], 1;\nret;\nW:\n"              \
+         "ld.volatile.shared.u32 %r2, [f];\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra W;\n" fence         \
+         "ld.shared.u32 %r3, [s];\nst.global.u32 [%d1], %r3;\nret;\n}\n"
+    assert_int_equal(found("race", FLAG("membar.cta;\n"), 1, 33), 0);
+    assert_int_not_equal(found("race", FLAG(""), 1, 33), 0);
+}
+
+/* What nobody asks for is not looked at. */
+TEST(checks_are_off) {
+    acu_sim_reset(MACHINE);
+    OK(cuInit(0));
+    OK(cuCtxSetCurrent(NULL));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+    assert_int_equal(found("race", SHARED("32", STORE LOAD), 1, 64), 0);
+    char text[8];
+    assert_int_equal(acu_sim_last_finding(text, sizeof text), 0);
+    assert_string_equal(text, "");
+}
+
+/* ---- races in global memory ---- */
+
+/* %r1 is the number of the block, %d1 the address of the words, %d2 that of word number %r1. */
+#define BLOCKS(instructions)                                                                       \
+    HEAD ".entry k(.param .u64 p) {\n.reg .b32 %r<20>; .reg .b64 %d<8>; .reg .pred %p<8>;\n"       \
+         "ld.param.u64 %d1, [p];\nmov.u32 %r1, %ctaid.x;\nmul.wide.u32 %d2, %r1, 4;\n"             \
+         "add.u64 %d2, %d1, %d2;\n" instructions "ret;\n}\n"
+
+TEST(blocks_that_share_global_memory) {
+    assert_int_equal(found("race", BLOCKS("st.global.u32 [%d2], %r1;\n"), 8, 1), 0);
+    assert_int_equal(found("race", BLOCKS("red.global.add.u32 [%d1], 1;\n"), 8, 32), 0);
+    assert_int_equal(found("race",
+                           BLOCKS("ld.global.u32 %r2, [%d1+64];\n"
+                                  "st.global.u32 [%d2], %r2;\n"),
+                           8, 1),
+                     0);
+    assert_int_equal(found("race", BLOCKS("st.global.u32 [%d1], %r1;\n"), 3, 1), 2);
+    expect("block (2, 0, 0), thread (0, 0, 0): a write of 4 bytes of global memory at 0x");
+    expect("which thread (0, 0, 0) of block (1, 0, 0) writes, and nothing orders the two");
+    assert_int_equal(
+        found("race", BLOCKS("ld.global.u32 %r2, [%d2+4];\nst.global.u32 [%d2], %r2;\n"), 3, 1), 2);
+}
+
+/* The last block adds up what the others have written: it knows of that by a counter, and each
+ * block has a fence before it counts. */
+TEST(the_last_block) {
+#define LAST(fence)                                                                                \
+    BLOCKS(                                                                                        \
+        "st.global.u32 [%d2+64], %r1;\n" fence "atom.global.add.u32 %r2, [%d1+128], 1;\n"          \
+        "sub.u32 %r2, %r2, 32;\nsetp.ne.u32 %p1, %r2, 3;\n@%p1 bra E;\nmov.u32 %r3, 0;\n"          \
+        "ld.global.u32 %r4, [%d1+64];\nadd.u32 %r3, %r3, %r4;\n"                                   \
+        "ld.global.u32 %r4, [%d1+72];\nadd.u32 %r3, %r3, %r4;\nst.global.u32 [%d1], %r3;\nE:\n")
+    assert_int_equal(found("race", LAST("membar.gl;\n"), 4, 1), 0);
+    assert_int_equal(found("race", LAST(""), 4, 1), 2);
+}
+
+/* ---- reports ---- */
+
+TEST(a_place_in_the_source) {
+    uint32_t words[64] = {0};
+    run(HEAD ".file 1 \"/home/me/sum.cu\"\n.entry k(.param .u64 p) {\n.reg .b32 %r<9>;\n"
+             ".shared .b32 s;\n.loc 1 17 3\nmov.u32 %r1, %tid.x;\n.loc 1 18 3\n"
+             "st.shared.u32 [s], %r1;\nret;\n}\n",
+        1, 64, words, 64);
+    expect("st.shared.u32 in line 11 of the PTX (/home/me/sum.cu:18); the other access: "
+           "st.shared.u32 in line 11 of the PTX (/home/me/sum.cu:18)");
+    acu_sim_reset(ALL_CHECKS);
+    assert_int_equal(acu_sim_findings(NULL), 0);
+    begin_with_checks(NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        CHECKED(a_read_without_a_barrier), CHECKED(lanes_of_a_warp),
+        CHECKED(a_write_behind_a_read),    CHECKED(a_reduction),
+        CHECKED(atomic_operations),        CHECKED(stores_to_one_place),
+        CHECKED(named_barriers),           CHECKED(a_flag_in_shared_memory),
+        CHECKED(checks_are_off),           CHECKED(blocks_that_share_global_memory),
+        CHECKED(the_last_block),           CHECKED(a_place_in_the_source),
+    };
+    return RUN(tests);
+}
