@@ -122,6 +122,25 @@ TEST(atomic_operations) {
         "of the same block (0, 0, 0) writes");
 }
 
+/* A loop with a compare-and-swap begins with a plain read; and an operation that changes nothing
+ * only reads. */
+TEST(atomic_operations_beside_reads) {
+#define SWAPS                                                                                      \
+    "ld.shared.u32 %r4, [s];\nL:\nmov.u32 %r5, %r4;\nadd.u32 %r6, %r5, %r1;\n"                     \
+    "atom.shared.cas.b32 %r4, [s], %r5, %r6;\nsetp.ne.u32 %p1, %r4, %r5;\n@%p1 bra L;\n"
+    assert_int_equal(
+        found("race", SHARED("0", ZERO "bar.sync 0;\n" SWAPS "bar.sync 0;\n" READ), 1, 128), 0);
+    assert_int_equal(
+        found("race",
+              SHARED("0", ZERO "bar.sync 0;\n" READ "atom.shared.or.b32 %r5, [s], 0;\n" READ), 1,
+              64),
+        0);
+    assert_int_not_equal(
+        found("race", SHARED("0", ZERO "bar.sync 0;\n" READ "atom.shared.or.b32 %r5, [s], 1;\n"), 1,
+              64),
+        0);
+}
+
 TEST(stores_to_one_place) {
     assert_int_equal(found("race", SHARED("0", "st.shared.u32 [s], 7;\n"), 1, 128), 0);
     assert_int_not_equal(found("race", SHARED("0", "st.shared.u32 [s], %r1;\n"), 1, 32), 0);
@@ -227,12 +246,19 @@ TEST(a_place_in_the_source) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        CHECKED(a_read_without_a_barrier), CHECKED(lanes_of_a_warp),
-        CHECKED(a_write_behind_a_read),    CHECKED(a_reduction),
-        CHECKED(atomic_operations),        CHECKED(stores_to_one_place),
-        CHECKED(named_barriers),           CHECKED(a_flag_in_shared_memory),
-        CHECKED(checks_are_off),           CHECKED(blocks_that_share_global_memory),
-        CHECKED(the_last_block),           CHECKED(a_place_in_the_source),
+        CHECKED(a_read_without_a_barrier),
+        CHECKED(lanes_of_a_warp),
+        CHECKED(a_write_behind_a_read),
+        CHECKED(a_reduction),
+        CHECKED(atomic_operations),
+        CHECKED(atomic_operations_beside_reads),
+        CHECKED(stores_to_one_place),
+        CHECKED(named_barriers),
+        CHECKED(a_flag_in_shared_memory),
+        CHECKED(checks_are_off),
+        CHECKED(blocks_that_share_global_memory),
+        CHECKED(the_last_block),
+        CHECKED(a_place_in_the_source),
     };
     return RUN(tests);
 }

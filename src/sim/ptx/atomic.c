@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-typedef struct atomic {
+struct ptx_atomic {
     ptx_space space;
     ptx_change change;
     ptx_type type;
@@ -15,7 +15,7 @@ typedef struct atomic {
     bool returns;         /* atom; red does not */
     bool releases;
     ptx_slot d[8], b[8], c;
-} atomic;
+};
 
 static float as_float(uint64_t bits) {
     return float_of((uint32_t)bits);
@@ -117,8 +117,22 @@ static uint64_t get(const ptx_warp *w, ptx_slot slot, unsigned lane, unsigned si
     return value;
 }
 
+bool acu_ptx_atomic_changes(const ptx_warp *w, const ptx_atomic *a, unsigned lane,
+                            const char *bytes) {
+    for (unsigned n = 0; n < a->count; n++) {
+        uint64_t copy = 0, b = get(w, a->b[n], lane, a->size),
+                 c = a->change == PTX_CHANGE_CAS ? get(w, a->c, lane, a->size) : 0;
+        memcpy(&copy, bytes + (size_t)n * a->size, a->size);
+        uint64_t old = copy;
+        acu_ptx_change(a->change, a->type, (char *)&copy, b, c);
+        if (copy != old)
+            return true;
+    }
+    return false;
+}
+
 static void do_atomic(ptx_warp *w, const ptx_op *op) {
-    const atomic *a = op->more;
+    const ptx_atomic *a = op->more;
     const void *address = ptx_at(w, op->a);
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left), bytes = a->size * a->count;
@@ -137,7 +151,7 @@ static void do_atomic(ptx_warp *w, const ptx_op *op) {
     }
 }
 
-static void read_atomic(ptx_lowering *l, const ptx_instruction *i, atomic *a) {
+static void read_atomic(ptx_lowering *l, const ptx_instruction *i, ptx_atomic *a) {
     ptx_words words;
     acu_ptx_words(l, i, &words);
     a->releases = acu_ptx_take_one(&words, "relaxed acquire release acq_rel") >= 2;
@@ -157,7 +171,7 @@ static void read_atomic(ptx_lowering *l, const ptx_instruction *i, atomic *a) {
 }
 
 void acu_ptx_lower_atom(ptx_lowering *l, const ptx_instruction *i) {
-    atomic *a = acu_ptx_lower_alloc(l, sizeof *a);
+    ptx_atomic *a = acu_ptx_lower_alloc(l, sizeof *a);
     read_atomic(l, i, a);
     a->returns = acu_ptx_is(i, "atom");
     unsigned first = a->returns ? 1 : 0;
@@ -180,7 +194,9 @@ void acu_ptx_lower_atom(ptx_lowering *l, const ptx_instruction *i) {
                                              .reads = true,
                                              .writes = true,
                                              .strong = true,
-                                             .releases = a->releases});
+                                             .releases = a->releases,
+                                             .swaps = a->change == PTX_CHANGE_CAS,
+                                             .atomic = a});
     ptx_op *op = acu_ptx_emit(l, do_atomic);
     op->a = address.slot;
     op->value = address.offset;

@@ -2,7 +2,7 @@
 #ifndef ACU_SIM_PTX_ATOMIC_H
 #define ACU_SIM_PTX_ATOMIC_H
 
-#include "sim/ptx/ptx_module.h"
+#include "sim/ptx/warp.h"
 
 typedef enum ptx_change {
     PTX_CHANGE_ADD,
@@ -20,5 +20,11 @@ typedef enum ptx_change {
 /* Changes an element of memory by `b`, and of a compare-and-swap to `c`, also if another thread of
  * the host changes it at the same time. Returns what was there before. */
 uint64_t acu_ptx_change(ptx_change change, ptx_type type, char *at, uint64_t b, uint64_t c);
+
+/* What an atomic operation does, as it was lowered. */
+typedef struct ptx_atomic ptx_atomic;
+/* Returns whether the operation of the lane would change the bytes that it finds. */
+bool acu_ptx_atomic_changes(const ptx_warp *warp, const ptx_atomic *atomic, unsigned lane,
+                            const char *bytes);
 
 #endif

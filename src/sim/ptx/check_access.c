@@ -56,7 +56,7 @@ static bool find_global(ptx_warp *w, const ptx_op *op, ptx_touch *t) {
 
 /* Finds the bytes of a lane's access; false if the checks cannot look at them: the access fails, or
  * is one to the memory of another block. */
-static bool find_bytes(ptx_warp *w, const ptx_op *op, ptx_touch *t) {
+static bool find_place(ptx_warp *w, const ptx_op *op, ptx_touch *t) {
     if (!t->size || !find_space(t))
         return false;
     switch (t->space) {
@@ -72,6 +72,15 @@ static bool find_bytes(ptx_warp *w, const ptx_op *op, ptx_touch *t) {
     default:
         return find_global(w, op, t);
     }
+}
+
+static bool find_bytes(ptx_warp *w, const ptx_op *op, ptx_touch *t) {
+    const ptx_check_site *site = t->site;
+    if (!find_place(w, op, t))
+        return false;
+    t->writes = site->writes &&
+                !(site->atomic && !acu_ptx_atomic_changes(w, site->atomic, t->lane, t->bytes));
+    return true;
 }
 
 /* Lists what the active lanes access; returns how many accesses there are. */

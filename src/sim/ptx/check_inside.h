@@ -3,6 +3,7 @@
 #define ACU_SIM_PTX_CHECK_INSIDE_H
 
 #include "sim/ptx/access.h"
+#include "sim/ptx/atomic.h"
 #include "sim/ptx/check.h"
 
 /* An access of the code, which is looked at before it is made. */
@@ -16,11 +17,13 @@ typedef struct ptx_check_site {
     uint32_t lanes;      /* that have an address; 0: all */
     unsigned rows, bits; /* of a matrix that all lanes access together; 0: of none */
     bool has_size, has_stride, reads, writes;
-    bool strong;              /* atomic, volatile, or ordered: no race with others of its kind */
-    bool releases;            /* what was done before is before what is done by who reads this */
-    bool together;            /* the lanes' own accesses are not known: the warp makes it */
-    bool parameter;           /* of a call: some of its bytes may be padding */
+    bool strong;    /* atomic, volatile, or ordered: no race with others of its kind */
+    bool releases;  /* what was done before is before what is done by who reads this */
+    bool together;  /* the lanes' own accesses are not known: the warp makes it */
+    bool swaps;     /* it compares before it writes, so that who read before may be late */
+    bool parameter; /* of a call: some of its bytes may be padding */
     const ptx_access *values; /* of a plain store: what is written; else NULL */
+    const ptx_atomic *atomic; /* of an atomic operation; else NULL */
 } ptx_check_site;
 
 struct ptx_lowering;
@@ -39,6 +42,7 @@ typedef struct ptx_touch {
     uint64_t address; /* in the space */
     const char *bytes;
     uint32_t size;
+    bool writes; /* an atomic operation may change nothing */
 } ptx_touch;
 
 /* When something happened: the number of the last event that ordered something before. */
@@ -61,6 +65,7 @@ typedef struct ptx_record {
     ptx_time time;
     uint32_t lanes, block; /* low bits of the block's number */
     uint8_t warp, parts;   /* which bytes of the cell */
+    bool writes;
 } ptx_record;
 
 /* What was done to a few bytes: the last write, and the last reads of two warps. */

@@ -86,10 +86,15 @@ static bool is_before(const ptx_warp *w, const ptx_touch *t, const ptx_record *r
     return r->time < clock->lanes[t->lane];
 }
 
+/* Returns whether the two are a race. Who prepares a compare-and-swap may read as if no other
+ * thread was there, since the comparison finds what has changed. */
 static bool is_race(const ptx_warp *w, const ptx_touch *t, const ptx_record *r, uint8_t parts) {
     if (!r->site || !(r->parts & parts) || (t->site->strong && r->site->strong))
         return false;
-    return (t->site->writes || r->site->writes) && !is_before(w, t, r);
+    if ((t->site->swaps && !r->writes && !r->site->strong) ||
+        (r->site->swaps && !t->writes && !t->site->strong))
+        return false;
+    return (t->writes || r->writes) && !is_before(w, t, r);
 }
 
 /* ---- values ---- */
@@ -114,8 +119,8 @@ static bool is_silent(const ptx_warp *w, const ptx_touch *t) {
 
 /* ---- reports ---- */
 
-static const char *verb_of(const ptx_check_site *site) {
-    return site->reads && site->writes ? "changes" : site->writes ? "writes" : "reads";
+static const char *verb_of(const ptx_record *r) {
+    return !r->writes ? "reads" : r->site->reads ? "changes" : "writes";
 }
 
 static const char *name_of(const ptx_check_site *site) {
@@ -144,7 +149,7 @@ static void report(ptx_warp *w, const ptx_touch *t, const ptx_record *r) {
         "two",
         name_of(t->site), t->size, place, f.other.thread[0], f.other.thread[1], f.other.thread[2],
         same_block ? "the same block" : "block", f.other.block[0], f.other.block[1],
-        f.other.block[2], verb_of(r->site),
+        f.other.block[2], verb_of(r),
         !same_block ? "nothing"
         : same_warp ? "no barrier or __syncwarp()"
                     : "no barrier");
@@ -166,7 +171,8 @@ static void compare_lanes(ptx_warp *w, const ptx_touch *touches, unsigned count)
             ptx_record r = {.site = b->site,
                             .lanes = UINT32_C(1) << b->lane,
                             .block = (uint32_t)w->block->number,
-                            .warp = (uint8_t)w->number};
+                            .warp = (uint8_t)w->number,
+                            .writes = true};
             report(w, a, &r);
             return;
         }
@@ -184,7 +190,7 @@ static void look(ptx_warp *w, const ptx_touch *t) {
                                   : is_race(w, t, &cell->reads[0], parts) ? &cell->reads[0]
                                   : is_race(w, t, &cell->reads[1], parts) ? &cell->reads[1]
                                                                           : NULL;
-        if (!found || (found == &cell->write && t->site->writes && is_silent(w, t)))
+        if (!found || (found == &cell->write && t->writes && is_silent(w, t)))
             continue;
         report(w, t, found);
         return;
@@ -203,7 +209,7 @@ static bool add_lanes(ptx_record *r, const ptx_record *one) {
 }
 
 static void keep(ptx_cell *cell, const ptx_record *one) {
-    if (one->site->writes) {
+    if (one->writes) {
         if (!add_lanes(&cell->write, one))
             cell->write = *one;
         return;
@@ -220,7 +226,8 @@ static void remember(ptx_warp *w, const ptx_touch *t) {
                       .time = w->worker->check->now,
                       .lanes = t->site->together ? w->mask : UINT32_C(1) << t->lane,
                       .block = (uint32_t)w->block->number,
-                      .warp = (uint8_t)w->number};
+                      .warp = (uint8_t)w->number,
+                      .writes = t->writes};
     for (uint32_t at = 0, count; at < t->size; at += count) {
         ptx_cell *cell = cell_of(w, t, at, &count, &one.parts);
         if (!cell)
