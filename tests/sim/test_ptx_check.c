@@ -229,6 +229,86 @@ TEST(the_last_block) {
     assert_int_equal(found("race", LAST(""), 4, 1), 2);
 }
 
+/* ---- barriers and .sync operations ---- */
+
+/* Runs a kernel that the check finds fault with, and that fails. */
+static unsigned stuck(const char *text, unsigned threads) {
+    CUmodule module = load_text(text);
+    CUdeviceptr at;
+    void *args[] = {&at};
+    OK(cuMemAlloc(&at, 1024));
+    OK(launch(module, "k", 1, threads, args));
+    SAYS(CUDA_ERROR_LAUNCH_TIMEOUT, cuCtxSynchronize());
+    unsigned long long count = acu_sim_findings("sync");
+    return (unsigned)count;
+}
+
+/* Half of the block goes to another barrier, or to none. */
+TEST(barriers_that_not_all_reach) {
+#define SOME(there, elsewhere)                                                                     \
+    SHARED("0", "setp.ge.u32 %p1, %r1, 32;\n@%p1 bra O;\n" there "bra E;\nO:\n" elsewhere "E:\n")
+    assert_int_equal(found("sync", SOME("bar.sync 0;\n", "ret;\n"), 1, 64), 0);
+    assert_int_equal(found("sync", SOME("bar.sync 1, 32;\n", "bar.sync 2, 32;\n"), 1, 64), 0);
+    assert_int_equal(found("sync", SOME("bar.sync 0;\n", "bar.sync 0;\n"), 1, 64), 1);
+    expect("thread (0, 0, 0): not all threads of the block come to this barrier: thread (32, 0, 0) "
+           "of the block waits elsewhere; bar.sync in line 17 of the PTX; the other access: "
+           "bar.sync in line 20 of the PTX");
+}
+
+/* Lanes of one warp that are at two barriers. */
+TEST(barriers_of_a_divergent_warp) {
+    assert_int_equal(
+        found("sync",
+              SHARED("0", "setp.ge.u32 %p1, %r1, 8;\n@%p1 bra O;\nbar.sync 0;\nbra E;\n"
+                          "O:\nbar.sync 0;\nE:\n"),
+              1, 32),
+        1);
+    expect("not all threads of the warp come to this barrier: thread (");
+    /* Without .aligned they may be. */
+    assert_int_equal(found("sync",
+                           SHARED("0", "setp.ge.u32 %p1, %r1, 8;\n@%p1 bra O;\nbarrier.sync 0;\n"
+                                       "bra E;\nO:\nbarrier.sync 0;\nE:\n"),
+                           1, 32),
+                     0);
+}
+
+TEST(barriers_that_never_open) {
+    assert_int_equal(stuck(SOME("bar.sync 1;\n", "bar.sync 2;\n"), 64), 1);
+    expect("not all threads come to this barrier: thread (32, 0, 0) of the block waits elsewhere");
+    begin_with_checks(NULL);
+    assert_int_equal(stuck(SHARED("0", "bar.sync 1, 96;\n"), 64), 1);
+    expect("fewer threads come to this barrier than it waits for; bar.sync in line 15");
+    begin_with_checks(NULL);
+}
+
+TEST(masks_of_sync_operations) {
+#define BALLOT(mask) "vote.sync.ballot.b32 %r5, 1, " mask ";\n"
+    assert_int_equal(found("sync", SHARED("0", BALLOT("-1")), 1, 48), 0);
+    assert_int_equal(found("sync",
+                           SHARED("0", "and.b32 %r6, %r1, 16;\nmov.u32 %r7, 0xffff;\n"
+                                       "shl.b32 %r7, %r7, %r6;\n" BALLOT("%r7")),
+                           1, 32),
+                     0);
+    /* Lanes that have ended do not count. */
+    assert_int_equal(
+        found("sync", SHARED("0", "setp.ge.u32 %p1, %r1, 20;\n@%p1 ret;\n" BALLOT("-1")), 1, 32),
+        0);
+    assert_int_equal(found("sync", SHARED("0", BALLOT("0xffff")), 1, 32), 1);
+    expect("thread (16, 0, 0): the mask 0xffff does not name lane 16, which executes it");
+    assert_int_equal(found("sync",
+                           SHARED("0", "setp.eq.u32 %p1, %r1, 3;\nmov.u32 %r6, -1;\n"
+                                       "@%p1 mov.u32 %r6, 255;\n" BALLOT("%r6")),
+                           1, 32),
+                     1);
+    expect("thread (0, 0, 0): the mask is 0xffffffff, and that of lane 3, which it names, is 0xff");
+    assert_int_equal(found("sync",
+                           SHARED("0", "setp.ge.u32 %p1, %r1, 4;\n@%p1 bra W;\n" BALLOT(
+                                           "-1") "W:\nbar.sync 0;\n"),
+                           1, 32),
+                     1);
+    expect("the mask 0xffffffff names the lanes 0xfffffff0, which do not come");
+}
+
 /* ---- reports ---- */
 
 TEST(a_place_in_the_source) {
@@ -258,6 +338,10 @@ int main(void) {
         CHECKED(checks_are_off),
         CHECKED(blocks_that_share_global_memory),
         CHECKED(the_last_block),
+        CHECKED(barriers_that_not_all_reach),
+        CHECKED(barriers_of_a_divergent_warp),
+        CHECKED(barriers_that_never_open),
+        CHECKED(masks_of_sync_operations),
         CHECKED(a_place_in_the_source),
     };
     return RUN(tests);

@@ -102,6 +102,8 @@ void acu_ptx_block_begin(ptx_block *block, uint64_t number) {
 }
 
 void acu_ptx_block_fail_waiting(ptx_block *block) {
+    if (block->check)
+        acu_ptx_check_stuck(block);
     for (unsigned n = 0; n < block->warp_count; n++) {
         ptx_warp *w = &block->warps[n];
         for (unsigned i = 0; i < w->split_count; i++)

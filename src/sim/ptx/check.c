@@ -89,6 +89,7 @@ void acu_ptx_check_learn(ptx_warp *w, uint32_t lanes, ptx_time time) {
 void acu_ptx_check_opened(ptx_block *block, unsigned number, bool all) {
     ptx_time now = acu_ptx_check_tick(block->worker->check), outside = 0;
     bool cluster = number == PTX_CLUSTER_BARRIER;
+    acu_ptx_check_barrier(block, number, all);
     for (unsigned n = 0; n < block->warp_count; n++)
         raise(&outside, block->check->clocks[n].outside);
     for (unsigned n = 0; n < block->warp_count; n++) {

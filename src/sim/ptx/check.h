@@ -54,6 +54,13 @@ void acu_ptx_check_block_begin(struct ptx_block *block);
  * that of the block's barrier, or PTX_CLUSTER_BARRIER; `all` threads have come. */
 void acu_ptx_check_opened(struct ptx_block *block, unsigned number, bool all);
 
+/* No thread of the block can go on, and some wait at a barrier. */
+void acu_ptx_check_stuck(struct ptx_block *block);
+/* Lanes do a .sync operation although lanes that their masks name are not among those that are
+ * `present`: they will not come. */
+void acu_ptx_check_missing(struct ptx_warp *warp, const struct ptx_op *op, uint32_t lanes,
+                           uint32_t present);
+
 /* Says what a lane of the warp does wrong. */
 void acu_ptx_check_report(struct ptx_warp *warp, const struct ptx_op *op, unsigned lane,
                           unsigned check, const char *format, ...)

@@ -166,6 +166,8 @@ static void meet(ptx_warp *w, const ptx_op *op) {
     for (unsigned i = 0; i < PTX_LANES; i++)
         if (lanes >> i & 1)
             clock->lanes[i] = now;
+    if (w->code->checks & PTX_CHECK_SYNC)
+        acu_ptx_check_masks(w, op);
     inner->masked(w, inner);
 }
 

@@ -109,6 +109,10 @@ void acu_ptx_check_learn(ptx_warp *warp, uint32_t lanes, ptx_time time);
 /* Looks for races of the lanes' accesses, which one operation makes, and remembers them. */
 void acu_ptx_check_races(ptx_warp *warp, const ptx_op *op, const ptx_touch *touches,
                          unsigned count);
+/* The threads that wait at the barrier go on: looks how they have come. */
+void acu_ptx_check_barrier(ptx_block *block, unsigned number, bool all);
+/* Lanes do a .sync operation: looks at their masks. */
+void acu_ptx_check_masks(ptx_warp *warp, const ptx_op *op);
 /* Fills in where a thread of the launch is. */
 void acu_ptx_check_locate(const ptx_block *block, uint64_t number, unsigned thread,
                           ptx_whereabouts *at);

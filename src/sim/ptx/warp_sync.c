@@ -46,6 +46,8 @@ bool acu_ptx_warp_finish_sync(ptx_warp *w, bool anyway) {
             complete_lanes(w, &w->code->ops[s->pc], s->mask, anyway ? ~UINT32_C(0) : present);
         if (!complete)
             continue;
+        if (anyway && w->block->check)
+            acu_ptx_check_missing(w, &w->code->ops[s->pc], s->mask, present);
         do_sync(w, i, complete);
         any = true;
     }

@@ -1,0 +1,126 @@
+/* Barriers to which not all threads come, and .sync operations whose masks do not match. */
+#include "sim/ptx/check_inside.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Lanes that wait at an operation. */
+typedef struct waiting {
+    ptx_warp *warp;
+    const ptx_split *split;
+} waiting;
+
+static const ptx_op *op_of(const waiting *who) {
+    return &who->warp->code->ops[who->split->pc];
+}
+
+static void report_two(const waiting *one, const waiting *other, const char *what) {
+    ptx_finding f = {.check = PTX_CHECK_SYNC, .module = one->warp->code->module, .has_other = true};
+    const waiting *both[] = {one, other};
+    ptx_whereabouts *at[] = {&f.at, &f.other};
+    for (unsigned n = 0; n < 2; n++) {
+        const ptx_warp *w = both[n]->warp;
+        unsigned lane = (unsigned)__builtin_ctz(both[n]->split->mask);
+        acu_ptx_check_locate(w->block, w->block->number, w->number * PTX_LANES + lane, at[n]);
+        at[n]->instruction = op_of(both[n])->instruction;
+    }
+    snprintf(f.what, sizeof f.what, "%s: thread (%u, %u, %u) of the block waits elsewhere", what,
+             f.other.thread[0], f.other.thread[1], f.other.thread[2]);
+    acu_ptx_check_give(one->warp, &f);
+}
+
+/* Returns whether all lanes of a warp must come to the barrier together. */
+static bool is_aligned(const ptx_instruction *i) {
+    return i && (strncmp(i->opcode, "bar.", 4) == 0 || strstr(i->opcode, ".aligned"));
+}
+
+/* Threads that come to one barrier should do so by one instruction: if `all` have to come, all
+ * threads of the block, and else those of a warp. */
+static void look_at_opened(ptx_block *block, unsigned number, bool all) {
+    waiting first = {NULL, NULL};
+    for (unsigned n = 0; n < block->warp_count; n++) {
+        ptx_warp *w = &block->warps[n];
+        for (unsigned i = 0; i < w->split_count; i++) {
+            const waiting one = {w, &w->splits[i]};
+            if (one.split->wait != PTX_AT_BARRIER || one.split->barrier != number)
+                continue;
+            if (!first.warp || (!all && first.warp != w))
+                first = one;
+            if (one.split->pc == first.split->pc || !is_aligned(op_of(&one)->instruction))
+                continue;
+            report_two(&first, &one,
+                       first.warp == w ? "not all threads of the warp come to this barrier"
+                                       : "not all threads of the block come to this barrier");
+            return;
+        }
+    }
+}
+
+void acu_ptx_check_barrier(ptx_block *block, unsigned number, bool all) {
+    if (number < PTX_BARRIERS && block->launch->code->checks & PTX_CHECK_SYNC)
+        look_at_opened(block, number, all);
+}
+
+void acu_ptx_check_stuck(ptx_block *block) {
+    waiting first = {NULL, NULL};
+    if (!(block->launch->code->checks & PTX_CHECK_SYNC))
+        return;
+    for (unsigned n = 0; n < block->warp_count; n++) {
+        ptx_warp *w = &block->warps[n];
+        for (unsigned i = 0; i < w->split_count; i++) {
+            const waiting one = {w, &w->splits[i]};
+            if (one.split->wait != PTX_AT_BARRIER)
+                continue;
+            if (!first.warp)
+                first = one;
+            if (one.split->barrier == first.split->barrier && one.split->pc == first.split->pc)
+                continue;
+            report_two(&first, &one, "not all threads come to this barrier");
+            return;
+        }
+    }
+    if (first.warp)
+        acu_ptx_check_report(first.warp, op_of(&first), (unsigned)__builtin_ctz(first.split->mask),
+                             PTX_CHECK_SYNC,
+                             "fewer threads come to this barrier than it waits for");
+}
+
+/* ---- .sync operations ---- */
+
+void acu_ptx_check_masks(ptx_warp *w, const ptx_op *op) {
+    const uint32_t *members = ptx_at(w, op->a);
+    for (uint32_t left = w->mask; left; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        if (!(members[lane] >> lane & 1)) {
+            acu_ptx_check_report(w, op, lane, PTX_CHECK_SYNC,
+                                 "the mask 0x%x does not name lane %u, which executes it",
+                                 members[lane], lane);
+            return;
+        }
+        for (uint32_t others = members[lane] & w->mask; others; others &= others - 1) {
+            unsigned other = (unsigned)__builtin_ctz(others);
+            if (members[other] == members[lane])
+                continue;
+            acu_ptx_check_report(w, op, lane, PTX_CHECK_SYNC,
+                                 "the mask is 0x%x, and that of lane %u, which it names, is 0x%x",
+                                 members[lane], other, members[other]);
+            return;
+        }
+    }
+}
+
+void acu_ptx_check_missing(ptx_warp *w, const ptx_op *op, uint32_t lanes, uint32_t present) {
+    const uint32_t *members = ptx_at(w, op->a);
+    if (!(w->code->checks & PTX_CHECK_SYNC))
+        return;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        uint32_t missing = members[lane] & ptx_alive(w) & ~present;
+        if (!missing)
+            continue;
+        acu_ptx_check_report(w, op, lane, PTX_CHECK_SYNC,
+                             "the mask 0x%x names the lanes 0x%x, which do not come", members[lane],
+                             missing);
+        return;
+    }
+}
