@@ -58,6 +58,12 @@ static const struct {
     {"mul.f32 %m, %a, %a; @!%p bra L; st.global.f32 [%d+4], %a; L: sub.f32 %s, %m, %c;", 0},
     {"mul.f32 %m, %a, %a; @!%p exit; sub.f32 %s, %m, %c;", 0},
     {"mul.f32 %m, %a, %a; call f; sub.f32 %s, %m, %c;", 0},
+    /* Products by a constant go everywhere. */
+    {"mul.f32 %m, %a, 0f3F800800; @!%p bra L; st.global.f32 [%d+4], %a; L: sub.f32 %s, %m, %c;",
+     ONCE},
+    {"mov.f32 %n, 0f3F800800; mul.f32 %m, %n, %a; call f; sub.f32 %s, %m, %c;", ONCE},
+    {"ld.param.f32 %n, [q]; mul.f32 %m, %a, %n; @!%p exit; sub.f32 %s, %m, %c;", ONCE},
+    {"mul.f32 %m, %a, 0f3F800800; @!%p bra L; st.global.f32 [%d+4], %m; L: sub.f32 %s, %m, %c;", 0},
     /* Other types: the same with another number. */
     {"fma.rn.f64 %x, %one64, 0d3E40000000000000, %one64; mul.f64 %y, %x, %x; "
      "add.f64 %z, %y, 0dBFF0000004000000; cvt.rn.f32.f64 %s, %z;",
@@ -76,12 +82,27 @@ static const struct {
      0},
 };
 
+/* Runs the kernel of four words, whose second parameter is 1 + 2^-12. */
+static void run_with_factor(const char *text, uint32_t words[4]) {
+    CUmodule module = load_text(text);
+    CUdeviceptr at;
+    float factor = 1 + 0x1p-12f;
+    void *args[] = {&at, &factor};
+    OK(cuMemAlloc(&at, 16));
+    OK(cuMemcpyHtoD(at, words, 16));
+    OK(launch(module, "k", 1, 1, args));
+    OK(cuCtxSynchronize());
+    OK(cuMemcpyDtoH(words, at, 16));
+    OK(cuMemFree(at));
+    OK(cuModuleUnload(module));
+}
+
 TEST(products_that_sums_take_in) {
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         char text[2000];
         snprintf(text, sizeof text,
                  HEAD
-                 ".func f() {\nret;\n}\n.entry k(.param .u64 p) {\n"
+                 ".func f() {\nret;\n}\n.entry k(.param .u64 p, .param .f32 q) {\n"
                  ".reg .f32 %%a, %%c, %%minus, %%one, %%m, %%n, %%s, %%t; .reg .b64 %%d;\n"
                  ".reg .f64 %%x, %%y, %%z, %%one64; .reg .b16 %%h, %%i, %%j, %%k; .reg .pred %%p;\n"
                  "ld.param.u64 %%d, [p];\nld.global.f32 %%a, [%%d];\n"
@@ -90,7 +111,7 @@ TEST(products_that_sums_take_in) {
                  "setp.eq.f32 %%p, %%one, 0f3F800000;\n%s\nst.global.f32 [%%d], %%s;\nret;\n}\n",
                  cases[n].text);
         uint32_t words[] = {0x3f800800, 0x3f801000, 0xbf801000, 0x3f800000};
-        run(text, 1, 1, words, 4);
+        run_with_factor(text, words);
         if (words[0] != cases[n].result)
             print_error("%s: %#x instead of %#x\n", cases[n].text, words[0], cases[n].result);
         assert_int_equal(words[0], cases[n].result);
@@ -119,11 +140,25 @@ TEST(an_operand_that_was_replaced) {
     assert_int_equal(words[2], 0x40c00000);
 }
 
+/* The second round adds the product of the first one, whose factor is another value by then. */
+TEST(a_product_of_the_round_before) {
+    uint32_t words[] = {0x3f800000, 0x40a00000, 0}; /* 1, 5 */
+    run(HEAD ".entry k(.param .u64 p) {\n.reg .f32 %a, %m, %s; .reg .b64 %d; .reg .b32 %i; "
+             ".reg .pred %p;\nld.param.u64 %d, [p];\nmov.u32 %i, 0;\n"
+             "L:\nld.global.f32 %a, [%d];\nadd.u64 %d, %d, 4;\nsetp.eq.u32 %p, %i, 1;\n"
+             "@%p bra M;\nmul.f32 %m, %a, 0f40400000;\nM:\nadd.f32 %s, %m, 0f41200000;\n"
+             "add.u32 %i, %i, 1;\nsetp.lt.u32 %p, %i, 2;\n@%p bra L;\n"
+             "st.global.f32 [%d], %s;\nret;\n}\n",
+        1, 1, words, 3);
+    assert_int_equal(words[2], 0x41500000); /* 3 + 10 */
+}
+
 int main(void) {
     static const struct CMUnitTest tests[] = {
         C(products_that_sums_take_in),
         C(debugged_kernels_are_not_contracted),
         C(an_operand_that_was_replaced),
+        C(a_product_of_the_round_before),
     };
     return RUN(tests);
 }

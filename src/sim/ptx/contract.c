@@ -1,10 +1,11 @@
 /*
  * Products and sums that become one rounded operation. The manual leaves to the compiler which;
- * here it is those that ptxas 13.0 contracts for sm_90, found out with 150 random kernels:
+ * here it is those that ptxas 13.0 contracts for sm_90, found out with random kernels:
  *
  * - First, additions take in products that have no other use, then those whose uses are all
  * additions that could take them in. Of two products, an addition takes in its first operand.
- * - A product whose use is in another basic block, or behind a call, stays a product.
+ * - A product whose use is in another basic block, or behind a call, stays a product, unless one of
+ * its factors is a constant or a parameter of the kernel, which needs no register.
  */
 #include "sim/ptx/contract.h"
 
@@ -30,12 +31,14 @@ typedef struct value {
 
 typedef struct contraction {
     ptx_function *f;
-    const uint32_t
-        *part;     /* for each instruction: equal ones run one after the other, without calls */
-    value *values; /* of each register */
+    const ptx_flow_graph *flow;
+    uint32_t *part; /* of each instruction: one part runs in its order, without calls */
+    value *values;  /* of each register */
     use *uses;
     uint32_t use_count, use_room;
     uint32_t *taken; /* for each instruction, the register whose product it took in, or NONE */
+    uint32_t *stack; /* blocks to visit */
+    bool *seen;      /* whether each block was visited */
     uint32_t at;     /* the instruction that is looked at */
     bool no_memory;
 } contraction;
@@ -116,11 +119,52 @@ static void note_write(void *data, unsigned number, unsigned how) {
         c->values[number].at = c->at;
 }
 
+/* Returns whether the instruction is executed before the other one, whatever the path is. */
+static bool comes_before(contraction *c, uint32_t first, uint32_t second) {
+    uint32_t without = c->flow->block_of[first], wanted = c->flow->block_of[second], depth = 0;
+    if (without == wanted)
+        return first < second;
+    memset(c->seen, 0, c->flow->count * sizeof *c->seen);
+    c->seen[without] = true;
+    if (without)
+        c->stack[depth++] = 0;
+    c->seen[0] = true;
+    while (depth && !c->seen[wanted]) {
+        const ptx_basic_block *block = &c->flow->blocks[c->stack[--depth]];
+        for (uint32_t n = 0; n < block->next_count; n++)
+            if (!c->seen[block->next[n]]) {
+                c->seen[block->next[n]] = true;
+                c->stack[depth++] = block->next[n];
+            }
+    }
+    return !c->seen[wanted];
+}
+
+/* Returns whether the operand is a constant, or a parameter of the kernel. */
+static bool is_constant(const contraction *c, const ptx_operand *o) {
+    if (o->kind != PTX_REGISTER)
+        return o->kind == PTX_FLOAT;
+    const value *v = &c->values[o->number];
+    const ptx_instruction *i = v->written == 1 ? &c->f->instructions[v->at] : NULL;
+    if (!i || i->guard >= 0)
+        return false;
+    if (acu_ptx_is(i, "mov"))
+        return i->operand_count == 2 && i->operands[1].kind == PTX_FLOAT;
+    return c->f->is_entry && strncmp(i->opcode, "ld.param", 8) == 0;
+}
+
+/* Returns whether the instructions are in one part, in this order. */
+static bool are_together(const contraction *c, uint32_t from, uint32_t to) {
+    return from < to && c->part[from] == c->part[to];
+}
+
 /* Returns whether the operand, which instruction `from` reads, has the same value at `to`. */
 static bool keeps(contraction *c, const ptx_operand *o, uint32_t from, uint32_t to) {
     if (o->kind != PTX_REGISTER)
         return o->kind == PTX_FLOAT;
     value *v = &c->values[o->number];
+    if (!are_together(c, from, to))
+        return v->written == 1 && comes_before(c, v->at, from);
     if (v->written < 2)
         return true;
     v->at = from;
@@ -129,11 +173,21 @@ static bool keeps(contraction *c, const ptx_operand *o, uint32_t from, uint32_t 
     return v->at == from;
 }
 
+/* Returns whether the value of the product is there at the sum, which may take it in from there. */
+static bool is_in_reach(contraction *c, const ptx_instruction *product, uint32_t from,
+                        uint32_t at) {
+    if (!are_together(c, from, at) &&
+        !((is_constant(c, &product->operands[1]) || is_constant(c, &product->operands[2])) &&
+          comes_before(c, from, at)))
+        return false;
+    return keeps(c, &product->operands[1], from, at) && keeps(c, &product->operands[2], from, at);
+}
+
 /* Returns whether the instruction is a sum that can take in the product, its operand `number`. */
 static bool can_take(contraction *c, uint32_t at, unsigned number) {
-    uint32_t from = c->values[number].at;
-    if (at >= c->f->instruction_count || at < from || c->part[at] != c->part[from])
+    if (at >= c->f->instruction_count)
         return false;
+    uint32_t from = c->values[number].at;
     const ptx_instruction *i = &c->f->instructions[at], *product = &c->f->instructions[from];
     const char *rest = c->taken[at] == NONE ? rest_of_sum(i) : NULL;
     if (!rest || i->operand_count != 3 || !fits(rest, product->opcode + strlen("mul")))
@@ -142,7 +196,7 @@ static bool can_take(contraction *c, uint32_t at, unsigned number) {
          second = is_register(&i->operands[2], number);
     const ptx_operand *other = &i->operands[first ? 2 : 1];
     return first != second && (other->kind == PTX_REGISTER || other->kind == PTX_FLOAT) &&
-           keeps(c, &product->operands[1], from, at) && keeps(c, &product->operands[2], from, at);
+           is_in_reach(c, product, from, at);
 }
 
 /* Returns whether the operand is a product, with one use or with any, that sums can take in. */
@@ -222,39 +276,53 @@ static void remove_products(contraction *c) {
     }
 }
 
-static void find_parts(const contraction *c, const ptx_flow_graph *flow, uint32_t *part) {
+static void find_parts(contraction *c) {
     uint32_t calls = 0;
     for (uint32_t n = 0; n < c->f->instruction_count; n++) {
         calls += acu_ptx_is(&c->f->instructions[n], "call");
-        part[n] = flow->block_of[n] + calls;
+        c->part[n] = c->flow->block_of[n] + calls;
     }
+}
+
+/* Makes a copy of the function, whose instructions may be changed, and room for what is found out.
+ */
+static bool begin(contraction *c, const ptx_function *function, ptx_arena *arena) {
+    size_t count = function->instruction_count, blocks = c->flow->count;
+    c->f = acu_ptx_arena_copy(arena, function, sizeof *function);
+    c->part = malloc((count + 1) * sizeof *c->part);
+    c->taken = malloc((count + 1) * sizeof *c->taken);
+    c->stack = malloc((blocks + 1) * sizeof *c->stack);
+    c->seen = malloc((blocks + 1) * sizeof *c->seen);
+    c->values = calloc(function->register_count + 1, sizeof *c->values);
+    if (!c->f || !c->part || !c->taken || !c->stack || !c->seen || !c->values)
+        return false;
+    memset(c->taken, 0xff, (count + 1) * sizeof *c->taken);
+    c->f->instructions = acu_ptx_arena_copy(arena, function->instructions,
+                                            (count + 1) * sizeof *function->instructions);
+    return c->f->instructions != NULL;
+}
+
+static void end(const contraction *c) {
+    free(c->part);
+    free(c->taken);
+    free(c->stack);
+    free(c->seen);
+    free(c->values);
+    free(c->uses);
 }
 
 const ptx_function *acu_ptx_contracted(const ptx_function *function, const ptx_flow_graph *flow,
                                        ptx_arena *arena) {
-    uint32_t count = function->instruction_count;
-    contraction c = {.f = acu_ptx_arena_copy(arena, function, sizeof *function)};
-    uint32_t *part = malloc((count + 1) * sizeof *part);
-    c.part = part;
-    c.taken = malloc((count + 1) * sizeof *c.taken);
-    c.values = calloc(function->register_count + 1, sizeof *c.values);
-    c.no_memory = !c.f || !part || !c.taken || !c.values;
-    if (!c.no_memory)
-        c.f->instructions = acu_ptx_arena_copy(arena, function->instructions,
-                                               (count + 1) * sizeof *function->instructions);
-    c.no_memory = c.no_memory || !c.f->instructions;
+    contraction c = {.flow = flow};
+    c.no_memory = !begin(&c, function, arena);
     if (!c.no_memory) {
-        memset(c.taken, 0xff, (count + 1) * sizeof *c.taken);
-        find_parts(&c, flow, part);
+        find_parts(&c);
         find_uses(&c);
     }
     for (int pass = 0; pass < 2 && !c.no_memory; pass++)
         contract_sums(&c, pass == 0, arena);
     if (!c.no_memory)
         remove_products(&c);
-    free(part);
-    free(c.taken);
-    free(c.values);
-    free(c.uses);
+    end(&c);
     return c.no_memory ? NULL : c.f;
 }

@@ -8,7 +8,7 @@
  * Returns a copy of the function, in the arena, in which additions without a rounding take in the
  * product that they add: `mul.f32 m, a, b; add.f32 d, m, c;` is `fma.rn.f32 d, a, b, c`. PTX
  * permits that, and a GPU's compiler does it where the product and all of its uses are in one basic
- * block. NULL without memory.
+ * block, or a factor is a constant. NULL without memory.
  */
 const ptx_function *acu_ptx_contracted(const ptx_function *function, const ptx_flow_graph *flow,
                                        ptx_arena *arena);
