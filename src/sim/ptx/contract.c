@@ -17,6 +17,7 @@
 #include <string.h>
 
 #define NONE UINT32_MAX
+enum { MOST_USES = 32 }; /* of a product that is contracted: all are looked at for each one */
 
 /* An instruction that reads a register. */
 typedef struct use {
@@ -209,8 +210,10 @@ static bool is_product(contraction *c, const ptx_operand *o, bool only) {
         return false;
     if (only && c->uses[v->uses].next != NONE)
         return false;
+    unsigned uses = 0;
     for (uint32_t n = v->uses; n != NONE; n = c->uses[n].next)
-        if (c->taken[c->uses[n].at] != o->number && !can_take(c, c->uses[n].at, o->number))
+        if (++uses > MOST_USES ||
+            (c->taken[c->uses[n].at] != o->number && !can_take(c, c->uses[n].at, o->number)))
             return false;
     return true;
 }
