@@ -10,6 +10,7 @@
 #include "sim/device/device.h"
 #include "sim/memory/guard.h"
 #include "sim/memory/range.h"
+#include "sim/memory/unwritten.h"
 #include "sim/ptx/grid.h"
 #include "sim/ptx/lower.h"
 
@@ -165,7 +166,10 @@ static uint64_t allocate(void *data, uint64_t bytes) {
     pthread_mutex_lock(&acu_sim_lock);
     acu_sim_heap *heap = acu_sim_heap_of(m->module->context, true);
     pthread_mutex_unlock(&acu_sim_lock);
-    return heap ? (uintptr_t)acu_sim_heap_take(heap, bytes) : 0;
+    void *taken = heap ? acu_sim_heap_take(heap, bytes) : NULL;
+    if (taken)
+        acu_sim_unwritten_fill(taken, taken, bytes);
+    return (uintptr_t)taken;
 }
 
 static bool release(void *data, uint64_t address) {
@@ -245,6 +249,7 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared) {
                          .set_conditional = set_conditional,
                          .print = print,
                          .finding = take_finding,
+                         .unwritten = acu_sim_unwritten_word,
                          .textures = &textures,
                          .data = &m,
                          .capability = capability_of(m.device)};

@@ -20,6 +20,7 @@
 #include "sim/memory/ipc_memory.h"
 #include "sim/memory/pool.h"
 #include "sim/memory/range.h"
+#include "sim/memory/unwritten.h"
 #include "sim/memory/virtual.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/op.h"
@@ -149,6 +150,7 @@ static cudaError_t allocate(acu_sim_device *device, size_t size, void **at, cons
         return cudaErrorMemoryAllocation;
     }
     range->where = where;
+    acu_sim_unwritten_begin(range);
     *at = (void *)range->base;
     return cudaSuccess;
 }

@@ -10,6 +10,7 @@
 #include "sim/memory/memory.h"
 #include "sim/memory/pool.h"
 #include "sim/memory/range.h"
+#include "sim/memory/unwritten.h"
 #include "sim/memory/shared_pool.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/op.h"
@@ -34,6 +35,7 @@ static cudaError_t allocate(acu_sim_pool *pool, size_t size, void **at) {
     range->where = SIM_CALLER;
     acu_sim_pool_view_place(pool, range);
     acu_sim_pool_record_alloc(pool, size);
+    acu_sim_unwritten_begin(range);
     *at = (void *)range->base;
     return cudaSuccess;
 }

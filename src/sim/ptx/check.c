@@ -48,17 +48,13 @@ void acu_ptx_check_block_free(ptx_check_block *block) {
     free(block);
 }
 
-void acu_ptx_check_unwrite(char *bytes, uint64_t address, size_t size) {
-    for (size_t at = 0; at < size; at += 4) {
-        uint32_t word = ptx_unwritten(address + at);
-        memcpy(bytes + at, &word, size - at < 4 ? size - at : 4);
-    }
-}
-
 void acu_ptx_check_block_begin(ptx_block *block) {
     ptx_check_block *own = block->check;
     own->fenced = 0;
+    own->apart.check = 0;
     memset(own->clocks, 0, block->warp_count * sizeof *own->clocks);
+    if (block->launch->code->checks & PTX_CHECK_INIT)
+        acu_ptx_check_unwrite(block);
 }
 
 /* ---- times ---- */
@@ -71,32 +67,36 @@ ptx_time acu_ptx_check_tick(ptx_check *check) {
     return check->now;
 }
 
-static void raise(ptx_time *time, ptx_time to) {
+static void advance(ptx_time *time, ptx_time to) {
     if (*time < to)
         *time = to;
 }
 
-void acu_ptx_check_learn(ptx_warp *w, uint32_t lanes, ptx_time time) {
+void acu_ptx_check_learn(ptx_warp *w, uint32_t lanes, ptx_time time, ptx_time reads) {
     ptx_clock *clock = &w->block->check->clocks[w->number];
-    raise(&clock->outside, time);
-    raise(&clock->inside, time);
+    advance(&clock->outside, time);
+    advance(&clock->inside, time);
+    advance(&clock->reads, reads);
     for (unsigned i = 0; i < PTX_LANES; i++)
         if (lanes >> i & 1)
-            raise(&clock->lanes[i], time);
+            advance(&clock->lanes[i], time);
 }
 
 /* What came to a barrier of some threads is taken for all that the block has done. */
 void acu_ptx_check_opened(ptx_block *block, unsigned number, bool all) {
-    ptx_time now = acu_ptx_check_tick(block->worker->check), outside = 0;
+    ptx_time now = acu_ptx_check_tick(block->worker->check), outside = 0, reads = 0;
     bool cluster = number == PTX_CLUSTER_BARRIER;
     acu_ptx_check_barrier(block, number, all);
-    for (unsigned n = 0; n < block->warp_count; n++)
-        raise(&outside, block->check->clocks[n].outside);
+    for (unsigned n = 0; n < block->warp_count; n++) {
+        advance(&outside, block->check->clocks[n].outside);
+        advance(&reads, block->check->clocks[n].reads);
+    }
     for (unsigned n = 0; n < block->warp_count; n++) {
         ptx_clock *clock = &block->check->clocks[n];
         if (!all && !acu_ptx_warp_waiting(&block->warps[n], number))
             continue;
         clock->outside = cluster ? now : outside;
+        clock->reads = reads;
         clock->inside = now;
         for (unsigned i = 0; i < PTX_LANES; i++)
             clock->lanes[i] = now;

@@ -54,6 +54,8 @@ void acu_ptx_check_block_begin(struct ptx_block *block);
  * that of the block's barrier, or PTX_CLUSTER_BARRIER; `all` threads have come. */
 void acu_ptx_check_opened(struct ptx_block *block, unsigned number, bool all);
 
+/* The memory is a thread's own from now on: what others did with it does not matter. */
+void acu_ptx_check_forget(struct ptx_warp *warp, uint64_t address, uint64_t size);
 /* No thread of the block can go on, and some wait at a barrier. */
 void acu_ptx_check_stuck(struct ptx_block *block);
 /* Lanes do a .sync operation although lanes that their masks name are not among those that are
@@ -65,13 +67,5 @@ void acu_ptx_check_missing(struct ptx_warp *warp, const struct ptx_op *op, uint3
 void acu_ptx_check_report(struct ptx_warp *warp, const struct ptx_op *op, unsigned lane,
                           unsigned check, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-
-/* Returns the word that stands at an address while nobody has written there. */
-static inline uint32_t ptx_unwritten(uint64_t address) {
-    return (uint32_t)(address >> 2) * UINT32_C(0x9e3779b1) ^ UINT32_C(0xa5c3f00d);
-}
-
-/* Fills memory with these words. `bytes` is where the byte at `address` is, a multiple of 4. */
-void acu_ptx_check_unwrite(char *bytes, uint64_t address, size_t size);
 
 #endif

@@ -124,6 +124,8 @@ static void check_access(ptx_warp *w, const ptx_op *op) {
     const ptx_check_site *site = op->more;
     ptx_touch touches[MOST_ROWS];
     unsigned count = (site->rows ? find_rows : find_lanes)(w, op, touches);
+    for (unsigned i = 0; i < count && site->reads && w->code->checks & PTX_CHECK_INIT; i++)
+        acu_ptx_check_written(w, op, &touches[i]);
     if (w->code->checks & PTX_CHECK_RACE && count && touches[0].space != PTX_LOCAL)
         acu_ptx_check_races(w, op, touches, count);
 }

@@ -56,6 +56,7 @@ typedef uint32_t ptx_time;
 typedef struct ptx_clock {
     ptx_time outside;          /* of what other blocks did */
     ptx_time inside;           /* of what other warps of the block did */
+    ptx_time reads;            /* of what anyone read, behind which there need be no fence */
     ptx_time lanes[PTX_LANES]; /* of what other lanes of the warp did, for each lane */
 } ptx_clock;
 
@@ -83,7 +84,8 @@ typedef struct ptx_page {
 /* Where something was released, and when. */
 typedef struct ptx_release {
     const char *bytes; /* NULL: nothing */
-    ptx_time time;
+    ptx_time time;     /* of what was done before */
+    ptx_time reads;    /* of what was read before */
 } ptx_release;
 
 struct ptx_check {
@@ -100,12 +102,20 @@ struct ptx_check_block {
     ptx_cell *shared; /* of each byte of shared memory */
     ptx_clock *clocks;
     ptx_time fenced; /* when a thread made the last fence */
+    /* Threads that came to one barrier by different instructions: a mistake if some come to no more
+     * barriers, and others do. `check` 0: none did. */
+    ptx_finding apart;
 };
 
+/* Looks whether the bytes that a lane reads were ever written. */
+void acu_ptx_check_written(ptx_warp *warp, const ptx_op *op, const ptx_touch *touch);
+/* Fills the memory of a block, to find out which of it is written. */
+void acu_ptx_check_unwrite(ptx_block *block);
 /* Begins a new time. */
 ptx_time acu_ptx_check_tick(ptx_check *check);
-/* Lets the lanes of the warp know what was done before the time, by anyone. */
-void acu_ptx_check_learn(ptx_warp *warp, uint32_t lanes, ptx_time time);
+/* Lets the lanes of the warp know what was done before a time, and read before another one, by
+ * anyone. */
+void acu_ptx_check_learn(ptx_warp *warp, uint32_t lanes, ptx_time time, ptx_time reads);
 /* Looks for races of the lanes' accesses, which one operation makes, and remembers them. */
 void acu_ptx_check_races(ptx_warp *warp, const ptx_op *op, const ptx_touch *touches,
                          unsigned count);

@@ -5,7 +5,8 @@
  * write and the last reads, with the time. A time is the number of barriers, .sync operations,
  * fences and releases that there were before. An access is ordered behind an earlier one if its
  * thread knows of that time. What an atomic operation or a volatile access finds that another
- * thread stored there behind a fence makes it know what was done before the fence.
+ * thread stored there behind a fence makes it know what was done before the fence; and without one,
+ * what was read before, since what is stored depends on it.
  */
 #include "sim/ptx/check_inside.h"
 
@@ -72,11 +73,24 @@ static ptx_cell *cell_of(ptx_warp *w, const ptx_touch *t, uint32_t at, uint32_t 
     return page ? &page->cells[address >> 2 & (PTX_PAGE_CELLS - 1)] : NULL;
 }
 
+void acu_ptx_check_forget(ptx_warp *w, uint64_t address, uint64_t size) {
+    ptx_check *c = w->worker->check;
+    if (!(w->code->checks & PTX_CHECK_RACE))
+        return;
+    for (uint64_t at = address; at < address + size && c->page_count; at += 4) {
+        ptx_page *page = page_of(c, at >> PTX_PAGE_SHIFT);
+        if (page)
+            page->cells[at >> 2 & (PTX_PAGE_CELLS - 1)] = (ptx_cell){.write = {.site = NULL}};
+    }
+}
+
 /* ---- what is ordered ---- */
 
 /* Returns whether what the record says is before what the lane does now. */
 static bool is_before(const ptx_warp *w, const ptx_touch *t, const ptx_record *r) {
     const ptx_clock *clock = &w->block->check->clocks[w->number];
+    if (!r->writes && r->time < clock->reads)
+        return true;
     if (r->block != (uint32_t)w->block->number)
         return t->space == PTX_SHARED || r->time < clock->outside;
     if (r->warp != w->number)
@@ -278,15 +292,14 @@ static ptx_release *release_at(ptx_check *c, const char *bytes) {
 static void order(ptx_warp *w, const ptx_touch *t) {
     ptx_check *c = w->worker->check;
     const ptx_check_block *block = w->block->check;
-    if (!t->site->releases && !block->fenced && !c->release_count)
-        return;
     ptx_release *release = release_at(c, t->bytes);
     if (!release)
         return;
-    acu_ptx_check_learn(w, UINT32_C(1) << t->lane, release->time);
+    acu_ptx_check_learn(w, UINT32_C(1) << t->lane, release->time, release->reads);
     if (!t->site->writes)
         return;
-    ptx_time time = t->site->releases ? acu_ptx_check_tick(c) : block->fenced;
+    release->reads = acu_ptx_check_tick(c);
+    ptx_time time = t->site->releases ? release->reads : block->fenced;
     if (release->time < time)
         release->time = time;
 }

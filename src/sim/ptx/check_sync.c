@@ -14,7 +14,7 @@ static const ptx_op *op_of(const waiting *who) {
     return &who->warp->code->ops[who->split->pc];
 }
 
-static void report_two(const waiting *one, const waiting *other, const char *what) {
+static ptx_finding finding_of(const waiting *one, const waiting *other, const char *what) {
     ptx_finding f = {.check = PTX_CHECK_SYNC, .module = one->warp->code->module, .has_other = true};
     const waiting *both[] = {one, other};
     ptx_whereabouts *at[] = {&f.at, &f.other};
@@ -26,6 +26,11 @@ static void report_two(const waiting *one, const waiting *other, const char *wha
     }
     snprintf(f.what, sizeof f.what, "%s: thread (%u, %u, %u) of the block waits elsewhere", what,
              f.other.thread[0], f.other.thread[1], f.other.thread[2]);
+    return f;
+}
+
+static void report_two(const waiting *one, const waiting *other, const char *what) {
+    ptx_finding f = finding_of(one, other, what);
     acu_ptx_check_give(one->warp, &f);
 }
 
@@ -34,26 +39,34 @@ static bool is_aligned(const ptx_instruction *i) {
     return i && (strncmp(i->opcode, "bar.", 4) == 0 || strstr(i->opcode, ".aligned"));
 }
 
-/* Threads that come to one barrier should do so by one instruction: if `all` have to come, all
- * threads of the block, and else those of a warp. */
+/* Threads that come to one barrier should do so by one instruction: those of a warp must. Where
+ * whole warps do not, it is a mistake if some end and others come to a barrier once more. */
 static void look_at_opened(ptx_block *block, unsigned number, bool all) {
     waiting first = {NULL, NULL};
+    ptx_finding *apart = &block->check->apart;
+    bool some_ended = false;
     for (unsigned n = 0; n < block->warp_count; n++) {
         ptx_warp *w = &block->warps[n];
+        waiting own = {NULL, NULL};
+        some_ended |= !ptx_alive(w);
         for (unsigned i = 0; i < w->split_count; i++) {
             const waiting one = {w, &w->splits[i]};
-            if (one.split->wait != PTX_AT_BARRIER || one.split->barrier != number)
+            if (one.split->wait != PTX_AT_BARRIER || one.split->barrier != number ||
+                !is_aligned(op_of(&one)->instruction))
                 continue;
-            if (!first.warp || (!all && first.warp != w))
-                first = one;
-            if (one.split->pc == first.split->pc || !is_aligned(op_of(&one)->instruction))
-                continue;
-            report_two(&first, &one,
-                       first.warp == w ? "not all threads of the warp come to this barrier"
-                                       : "not all threads of the block come to this barrier");
-            return;
+            if (own.warp && own.split->pc != one.split->pc)
+                report_two(&own, &one, "not all threads of the warp come to this barrier");
+            else if (all && first.warp && first.split->pc != one.split->pc && !apart->check)
+                *apart =
+                    finding_of(&first, &one, "not all threads of the block come to this barrier");
+            own = one;
+            first = first.warp ? first : one;
         }
     }
+    if (!apart->check || !some_ended || !all)
+        return;
+    acu_ptx_check_give(first.warp ? first.warp : block->warps, apart);
+    apart->check = 0;
 }
 
 void acu_ptx_check_barrier(ptx_block *block, unsigned number, bool all) {

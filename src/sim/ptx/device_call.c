@@ -225,6 +225,8 @@ static void do_malloc(ptx_warp *w, const ptx_op *op) {
         unsigned lane = (unsigned)__builtin_ctz(left);
         uint64_t bytes = argument(w, call, 0, lane),
                  memory = machine->allocate ? machine->allocate(machine->data, bytes) : 0;
+        if (memory && w->block->check)
+            acu_ptx_check_forget(w, memory, bytes);
         if (call->result_size == 8)
             memcpy(place(w, call->result, lane, 8), &memory, 8);
     }

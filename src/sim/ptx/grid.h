@@ -36,6 +36,8 @@ typedef struct ptx_machine {
     void (*print)(void *data, const char *text, size_t size);
     /* Takes what the checks find; NULL: nobody does. */
     void (*finding)(void *data, const ptx_finding *finding);
+    /* Returns the word that stands at an address of global memory until it is written. */
+    uint32_t (*unwritten)(uint64_t address);
     const ptx_textures *textures; /* NULL: there are none */
     void *data;
     int capability; /* of the device: 90 is 9.0 */

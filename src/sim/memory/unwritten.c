@@ -1,0 +1,26 @@
+#include "sim/memory/unwritten.h"
+
+#include "sim/memory/range.h"
+
+#include <string.h>
+
+enum { CHECK_INIT = 4 }; /* the bit of acu_sim_config.checks */
+
+uint32_t acu_sim_unwritten_word(uint64_t address) {
+    return (uint32_t)(address >> 2) * UINT32_C(0x9e3779b1) ^ UINT32_C(0x5c3fa0d7);
+}
+
+void acu_sim_unwritten_fill(void *bytes, const void *address, size_t size) {
+    if (!(acu_sim_configuration()->checks & CHECK_INIT))
+        return;
+    for (size_t at = 0; at < size; at += 4) {
+        uint32_t word = acu_sim_unwritten_word((uintptr_t)address + at);
+        memcpy((char *)bytes + at, &word, size - at < 4 ? size - at : 4);
+    }
+}
+
+void acu_sim_unwritten_begin(const acu_sim_range *range) {
+    if (range->kind == SIM_DEVICE && !range->bytes && !range->view)
+        acu_sim_unwritten_fill(acu_sim_range_bytes(range, (void *)range->base), (void *)range->base,
+                               range->size);
+}

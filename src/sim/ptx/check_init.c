@@ -1,0 +1,46 @@
+/*
+ * Reads of memory that was never written. What was not written holds words that depend on their
+ * address: in device memory since it was allocated, in the memory of a block since that began. An
+ * access is reported if all of its words are such, so that padding is not.
+ */
+#include "sim/ptx/check_inside.h"
+
+#include <string.h>
+
+/* Returns the word that stands at an offset in shared or local memory until it is written. */
+static uint32_t unwritten(uint64_t offset) {
+    return (uint32_t)(offset >> 2) * UINT32_C(0x9e3779b1) ^ UINT32_C(0xa5c3f00d);
+}
+
+static void fill(char *bytes, size_t size) {
+    for (size_t at = 0; at + 4 <= size; at += 4) {
+        uint32_t word = unwritten(at);
+        memcpy(bytes + at, &word, sizeof word);
+    }
+}
+
+void acu_ptx_check_unwrite(ptx_block *block) {
+    fill(block->shared, block->shared_bytes);
+    for (unsigned n = 0; n < block->warp_count; n++)
+        for (unsigned i = 0; i < PTX_LANES; i++)
+            fill(block->warps[n].local + i * block->warps[n].local_stride,
+                 block->warps[n].local_stride);
+}
+
+void acu_ptx_check_written(ptx_warp *w, const ptx_op *op, const ptx_touch *t) {
+    const ptx_machine *machine = w->worker->launch->machine;
+    uint64_t first = t->address & ~UINT64_C(3);
+    const char *bytes = t->bytes - (t->address - first);
+    char place[160];
+    if (t->site->parameter || (t->space == PTX_GLOBAL && !machine->unwritten))
+        return;
+    for (uint64_t at = first; at < t->address + t->size; at += 4) {
+        uint32_t word;
+        memcpy(&word, bytes + (at - first), sizeof word);
+        if (word != (t->space == PTX_GLOBAL ? machine->unwritten(at) : unwritten(at)))
+            return;
+    }
+    acu_ptx_check_name(w, t, place, sizeof place);
+    acu_ptx_check_report(w, op, t->lane, PTX_CHECK_INIT,
+                         "a read of %u bytes of %s, which were never written", t->size, place);
+}
