@@ -32,7 +32,7 @@ SUBJECTS = [
 
 # Why the rest of a subject is not simulated, and will not be. What has no reason is to be simulated.
 REASONS = {
-    "graphics": "there is no graphics API whose resources could be registered.",
+    "graphics": "there are no streams of EGL and no devices of VDPAU; the others are deprecated names.",
     "sharing between processes": "each process has its own simulator; where CUDA has an attribute for it, it says so.",
     "devices": "the library that it is for is not simulated.",
     "the rest": "what such tables hold is NVIDIA's own affair.",
@@ -50,8 +50,9 @@ def simulated(library: str) -> set[str]:
 
 
 def presented() -> list[str]:
-    """The functions of the header, which a loaded library is asked for."""
-    header = (ROOT / "generated/include/anycuda/cudart_inline.h").read_text()
+    """The functions of the headers, which a loaded library is asked for."""
+    headers = ("cudart_inline.h", "cudart_interop_inline.h")
+    header = "".join((ROOT / "generated/include/anycuda" / name).read_text() for name in headers)
     return sorted(set(re.findall(r"ACU_(?:PTDS_)?NAME\(acu_(cuda\w+)\)", header)))
 
 
@@ -63,8 +64,8 @@ def render() -> str:
     has = simulated("cudart")
     names = [name for name in presented() if name in newest()]
     intro = (
-        f"{len(has.intersection(names))} of the {len(names)} functions of `<anycuda/cudart.h>` that the newest "
-        "libcudart has. A call of any other is refused with 801 (`cudaErrorNotSupported`), and the message says that "
+        f"{len(has.intersection(names))} of the {len(names)} functions of `<anycuda/cudart.h>` and "
+        "`<anycuda/cudart_interop.h>` that the newest libcudart has. A call of any other is refused with 801 (`cudaErrorNotSupported`), and the message says that "
         f"the simulator does not have it. Of the driver API it has the {len(simulated('cuda'))} functions that "
         "`spec/simulator.yaml` lists."
     )

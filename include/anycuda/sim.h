@@ -356,6 +356,62 @@ unsigned long long acu_sim_semaphore_value(const acu_sim_semaphore *semaphore);
  */
 int acu_sim_memory_export(size_t size);
 
+/*
+ * Graphics. CUDA registers buffers and images that OpenGL, EGL or VDPAU have. These stand for those
+ * APIs: what acu_sim_graphics_create() makes is registered with cudaGraphicsGLRegisterBuffer() and
+ * its neighbours, by its name.
+ */
+
+/** What another API has. */
+typedef enum acu_sim_graphics_kind {
+    ACU_SIM_GL_BUFFER = 1,
+    ACU_SIM_GL_IMAGE = 2,
+    ACU_SIM_EGL_IMAGE = 3,           /* the EGLImage is the name, as a pointer */
+    ACU_SIM_VDPAU_VIDEO_SURFACE = 4, /* four images: of luma and chroma the even and odd lines */
+    ACU_SIM_VDPAU_OUTPUT_SURFACE = 5
+} acu_sim_graphics_kind;
+
+/** A buffer or image of another API. */
+typedef struct acu_sim_graphics_object {
+    acu_sim_graphics_kind kind;
+    size_t bytes;    /* of a buffer; 0: it has no memory yet, and CUDA refuses it */
+    unsigned target; /* of an image, OpenGL's number; 0: GL_TEXTURE_2D */
+    unsigned format; /* of an image, OpenGL's number; 0: GL_RGBA8. VDPAU has 8 bits of its own */
+    size_t width, height;
+    size_t depth;    /* of GL_TEXTURE_3D, or the layers of GL_TEXTURE_2D_ARRAY */
+    unsigned levels; /* 0: one */
+} acu_sim_graphics_object;
+
+/**
+ * Makes a buffer or image of another API, whose bytes are zero; returns its name, which no other
+ * one has, or 0 where there is no such format, target or size, or no memory.
+ *
+ * CUDA keeps what is registered. The objects outlive acu_sim_reset().
+ */
+unsigned acu_sim_graphics_create(const acu_sim_graphics_object *object);
+
+/** Destroys it; 0 is fine. */
+void acu_sim_graphics_destroy(unsigned name);
+
+/**
+ * Makes a context of OpenGL on this device of CUDA's current in the calling thread; with -1 none
+ * is, as in the beginning.
+ */
+void acu_sim_graphics_make_current(int device);
+
+/**
+ * Writes all bytes of a buffer, or of a layer or plane `index` of a level, row by row without gaps,
+ * as the other API would: after what CUDA did before it unmapped the object.
+ *
+ * Returns 0; -1, with nothing done, where the size is another one, or where CUDA has the object
+ * mapped: then the other API must not use it.
+ */
+int acu_sim_graphics_write(unsigned name, unsigned index, unsigned level, const void *bytes,
+                           size_t size);
+
+/** Reads in the same way. */
+int acu_sim_graphics_read(unsigned name, unsigned index, unsigned level, void *bytes, size_t size);
+
 #if defined(__cplusplus)
 }
 #endif

@@ -11,10 +11,11 @@ if(NOT text MATCHES " cuInit@@")
     message(FATAL_ERROR "the functions of libcuda are missing")
 endif()
 # A source that CMakeLists.txt forgot in sim_exporting would take its functions out of the library.
-foreach(name abi at current_graph damages fault launch_graph leaks log memory_export multicast_at register reset
-        semaphore_create semaphore_destroy semaphore_export semaphore_signal semaphore_value set_conditional
-        set_node_enabled set_node_grid set_node_param surface_read surface_write texture_fetch texture_gather
-        texture_sample texture_sample_grad texture_sample_level)
+foreach(name abi at current_graph damages fault graphics_create graphics_destroy graphics_make_current graphics_read
+        graphics_write launch_graph leaks log memory_export multicast_at register reset semaphore_create semaphore_destroy
+        semaphore_export semaphore_signal semaphore_value set_conditional set_node_enabled set_node_grid set_node_param
+        surface_read surface_write texture_fetch texture_gather texture_sample texture_sample_grad
+        texture_sample_level)
     set(symbol "acu_sim_${name}@@libcudart.so.13")
     if(NOT lines MATCHES " ${symbol}(;|$)")
         message(FATAL_ERROR "${symbol} is missing")

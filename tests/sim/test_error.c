@@ -112,9 +112,11 @@ TEST(names_and_texts) {
 }
 
 TEST(what_is_not_simulated_is_refused) {
-    assert_int_not_equal(cudaGraphicsUnregisterResource(NULL), cudaSuccess);
-    assert_non_null(strstr(acu_last_error_message(),
-                           "the simulator does not have cudaGraphicsUnregisterResource"));
+    const void *table = NULL;
+    const cudaUUID_t id = {{0}};
+    assert_int_not_equal(cudaGetExportTable(&table, &id), cudaSuccess);
+    assert_non_null(
+        strstr(acu_last_error_message(), "the simulator does not have cudaGetExportTable"));
     (void)cudaGetLastError();
 }
 

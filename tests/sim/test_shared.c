@@ -93,14 +93,14 @@ TEST(has_the_symbols_of_the_per_thread_default_stream) {
 }
 
 TEST(refuses_what_it_does_not_play_and_remembers_that) {
-    FUNCTION(cudaGraphicsUnregisterResource);
+    FUNCTION(cudaDeviceGetNvSciSyncAttributes);
     FUNCTION(cuMemGetHandleForAddressRange);
     FUNCTION(cudaGetLastError);
     int handle;
     assert_int_equal(
         cuMemGetHandleForAddressRange_(&handle, 0, 0, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0),
         CUDA_ERROR_NOT_SUPPORTED);
-    assert_int_equal(cudaGraphicsUnregisterResource_(NULL), cudaErrorNotSupported);
+    assert_int_equal(cudaDeviceGetNvSciSyncAttributes_(NULL, 0, 0), cudaErrorNotSupported);
     assert_int_equal(cudaGetLastError_(), cudaErrorNotSupported);
     assert_int_equal(cudaGetLastError_(), cudaSuccess);
 }

@@ -9,6 +9,7 @@
 
 #include <anycuda/cudart.h>
 #include <anycuda/cuda.h>
+#include <anycuda/cuda_interop.h>
 
 /* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): bodies may use shorter names */
 cudaError_t acu_sim_cuArray3DCreate(CUarray *pHandle,
@@ -133,6 +134,8 @@ cudaError_t acu_sim_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction fun
 cudaError_t acu_sim_cuFuncLoad(CUfunction function);
 cudaError_t acu_sim_cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value);
 cudaError_t acu_sim_cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config);
+cudaError_t acu_sim_cuGLGetDevices(unsigned int *pCudaDeviceCount, CUdevice *pCudaDevices,
+                                   unsigned int cudaDeviceCount, CUGLDeviceList deviceList);
 CUresult acu_sim_cuGetErrorName(CUresult error, const char **pStr);
 CUresult acu_sim_cuGetErrorString(CUresult error, const char **pStr);
 cudaError_t acu_sim_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion,
@@ -232,6 +235,32 @@ cudaError_t acu_sim_cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode 
 cudaError_t acu_sim_cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count,
                                             unsigned int flags);
 cudaError_t acu_sim_cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream);
+cudaError_t acu_sim_cuGraphicsEGLRegisterImage(CUgraphicsResource *pCudaResource, EGLImageKHR image,
+                                               unsigned int flags);
+cudaError_t acu_sim_cuGraphicsGLRegisterBuffer(CUgraphicsResource *pCudaResource, GLuint buffer,
+                                               unsigned int Flags);
+cudaError_t acu_sim_cuGraphicsGLRegisterImage(CUgraphicsResource *pCudaResource, GLuint image,
+                                              GLenum target, unsigned int Flags);
+cudaError_t acu_sim_cuGraphicsMapResources(unsigned int count, CUgraphicsResource *resources,
+                                           CUstream hStream);
+cudaError_t acu_sim_cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray *pMipmappedArray,
+                                                              CUgraphicsResource resource);
+cudaError_t acu_sim_cuGraphicsResourceGetMappedPointer(CUdeviceptr *pDevPtr, size_t *pSize,
+                                                       CUgraphicsResource resource);
+cudaError_t acu_sim_cuGraphicsResourceSetMapFlags(CUgraphicsResource resource, unsigned int flags);
+cudaError_t acu_sim_cuGraphicsSubResourceGetMappedArray(CUarray *pArray,
+                                                        CUgraphicsResource resource,
+                                                        unsigned int arrayIndex,
+                                                        unsigned int mipLevel);
+cudaError_t acu_sim_cuGraphicsUnmapResources(unsigned int count, CUgraphicsResource *resources,
+                                             CUstream hStream);
+cudaError_t acu_sim_cuGraphicsUnregisterResource(CUgraphicsResource resource);
+cudaError_t acu_sim_cuGraphicsVDPAURegisterOutputSurface(CUgraphicsResource *pCudaResource,
+                                                         VdpOutputSurface vdpSurface,
+                                                         unsigned int flags);
+cudaError_t acu_sim_cuGraphicsVDPAURegisterVideoSurface(CUgraphicsResource *pCudaResource,
+                                                        VdpVideoSurface vdpSurface,
+                                                        unsigned int flags);
 cudaError_t acu_sim_cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev,
                                      unsigned int flags);
 cudaError_t acu_sim_cuGreenCtxDestroy(CUgreenCtx hCtx);

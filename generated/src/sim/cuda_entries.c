@@ -1032,6 +1032,18 @@ CUresult acu_sim_entry_cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache confi
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuGLGetDevices, cuGLGetDevices, cuGLGetDevices_v2)
+CUresult acu_sim_entry_cuGLGetDevices(unsigned int *pCudaDeviceCount, CUdevice *pCudaDevices,
+                                      unsigned int cudaDeviceCount, CUGLDeviceList deviceList) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGLGetDevices(pCudaDeviceCount, pCudaDevices, cudaDeviceCount,
+                                        deviceList);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuGetErrorName, cuGetErrorName, cuGetErrorName)
 CUresult acu_sim_entry_cuGetErrorName(CUresult error, const char **pStr) {
     return acu_sim_cuGetErrorName(error, pStr);
@@ -1681,6 +1693,174 @@ CUresult acu_sim_entry_cuGraphUpload_ptsz(CUgraphExec hGraphExec, CUstream hStre
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuGraphUpload(hGraphExec, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuGraphicsEGLRegisterImage, cuGraphicsEGLRegisterImage, cuGraphicsEGLRegisterImage)
+CUresult acu_sim_entry_cuGraphicsEGLRegisterImage(CUgraphicsResource *pCudaResource,
+                                                  EGLImageKHR image, unsigned int flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphicsEGLRegisterImage(pCudaResource, image, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuGraphicsGLRegisterBuffer, cuGraphicsGLRegisterBuffer, cuGraphicsGLRegisterBuffer)
+CUresult acu_sim_entry_cuGraphicsGLRegisterBuffer(CUgraphicsResource *pCudaResource, GLuint buffer,
+                                                  unsigned int Flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphicsGLRegisterBuffer(pCudaResource, buffer, Flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuGraphicsGLRegisterImage, cuGraphicsGLRegisterImage, cuGraphicsGLRegisterImage)
+CUresult acu_sim_entry_cuGraphicsGLRegisterImage(CUgraphicsResource *pCudaResource, GLuint image,
+                                                 GLenum target, unsigned int Flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphicsGLRegisterImage(pCudaResource, image, target, Flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuGraphicsMapResources, cuGraphicsMapResources, cuGraphicsMapResources)
+CUresult acu_sim_entry_cuGraphicsMapResources(unsigned int count, CUgraphicsResource *resources,
+                                              CUstream hStream) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
+    if (!result)
+        result = acu_sim_cuGraphicsMapResources(count, resources, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuGraphicsMapResources, cuGraphicsMapResources_ptsz, cuGraphicsMapResources_ptsz)
+CUresult acu_sim_entry_cuGraphicsMapResources_ptsz(unsigned int count,
+                                                   CUgraphicsResource *resources,
+                                                   CUstream hStream) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
+    if (!result)
+        result = acu_sim_cuGraphicsMapResources(count, resources, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuGraphicsResourceGetMappedMipmappedArray, cuGraphicsResourceGetMappedMipmappedArray,
+          cuGraphicsResourceGetMappedMipmappedArray)
+CUresult acu_sim_entry_cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray *pMipmappedArray,
+                                                                 CUgraphicsResource resource) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphicsResourceGetMappedMipmappedArray(pMipmappedArray, resource);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuGraphicsResourceGetMappedPointer, cuGraphicsResourceGetMappedPointer,
+          cuGraphicsResourceGetMappedPointer_v2)
+CUresult acu_sim_entry_cuGraphicsResourceGetMappedPointer(CUdeviceptr *pDevPtr, size_t *pSize,
+                                                          CUgraphicsResource resource) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphicsResourceGetMappedPointer(pDevPtr, pSize, resource);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuGraphicsResourceSetMapFlags, cuGraphicsResourceSetMapFlags,
+          cuGraphicsResourceSetMapFlags_v2)
+CUresult acu_sim_entry_cuGraphicsResourceSetMapFlags(CUgraphicsResource resource,
+                                                     unsigned int flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphicsResourceSetMapFlags(resource, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuGraphicsSubResourceGetMappedArray, cuGraphicsSubResourceGetMappedArray,
+          cuGraphicsSubResourceGetMappedArray)
+CUresult acu_sim_entry_cuGraphicsSubResourceGetMappedArray(CUarray *pArray,
+                                                           CUgraphicsResource resource,
+                                                           unsigned int arrayIndex,
+                                                           unsigned int mipLevel) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphicsSubResourceGetMappedArray(pArray, resource, arrayIndex,
+                                                             mipLevel);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuGraphicsUnmapResources, cuGraphicsUnmapResources, cuGraphicsUnmapResources)
+CUresult acu_sim_entry_cuGraphicsUnmapResources(unsigned int count, CUgraphicsResource *resources,
+                                                CUstream hStream) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
+    if (!result)
+        result = acu_sim_cuGraphicsUnmapResources(count, resources, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuGraphicsUnmapResources, cuGraphicsUnmapResources_ptsz, cuGraphicsUnmapResources_ptsz)
+CUresult acu_sim_entry_cuGraphicsUnmapResources_ptsz(unsigned int count,
+                                                     CUgraphicsResource *resources,
+                                                     CUstream hStream) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
+    if (!result)
+        result = acu_sim_cuGraphicsUnmapResources(count, resources, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuGraphicsUnregisterResource, cuGraphicsUnregisterResource, cuGraphicsUnregisterResource)
+CUresult acu_sim_entry_cuGraphicsUnregisterResource(CUgraphicsResource resource) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphicsUnregisterResource(resource);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuGraphicsVDPAURegisterOutputSurface, cuGraphicsVDPAURegisterOutputSurface,
+          cuGraphicsVDPAURegisterOutputSurface)
+CUresult acu_sim_entry_cuGraphicsVDPAURegisterOutputSurface(CUgraphicsResource *pCudaResource,
+                                                            VdpOutputSurface vdpSurface,
+                                                            unsigned int flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphicsVDPAURegisterOutputSurface(pCudaResource, vdpSurface, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuGraphicsVDPAURegisterVideoSurface, cuGraphicsVDPAURegisterVideoSurface,
+          cuGraphicsVDPAURegisterVideoSurface)
+CUresult acu_sim_entry_cuGraphicsVDPAURegisterVideoSurface(CUgraphicsResource *pCudaResource,
+                                                           VdpVideoSurface vdpSurface,
+                                                           unsigned int flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphicsVDPAURegisterVideoSurface(pCudaResource, vdpSurface, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
@@ -5032,6 +5212,8 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      (acu_fn)acu_sim_entry_cuFuncSetAttribute, false, 9000},
     {&acu_function_cuFuncSetCacheConfig, "cuFuncSetCacheConfig",
      (acu_fn)acu_sim_entry_cuFuncSetCacheConfig, false, 3000},
+    {&acu_function_cuGLGetDevices, "cuGLGetDevices_v2", (acu_fn)acu_sim_entry_cuGLGetDevices, false,
+     6050},
     {&acu_function_cuGetErrorName, "cuGetErrorName", (acu_fn)acu_sim_entry_cuGetErrorName, false,
      6000},
     {&acu_function_cuGetErrorString, "cuGetErrorString", (acu_fn)acu_sim_entry_cuGetErrorString,
@@ -5148,6 +5330,35 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      11010},
     {&acu_function_cuGraphUpload_ptds, "cuGraphUpload_ptsz",
      (acu_fn)acu_sim_entry_cuGraphUpload_ptsz, true, 11010},
+    {&acu_function_cuGraphicsEGLRegisterImage, "cuGraphicsEGLRegisterImage",
+     (acu_fn)acu_sim_entry_cuGraphicsEGLRegisterImage, false, 7000},
+    {&acu_function_cuGraphicsGLRegisterBuffer, "cuGraphicsGLRegisterBuffer",
+     (acu_fn)acu_sim_entry_cuGraphicsGLRegisterBuffer, false, 3000},
+    {&acu_function_cuGraphicsGLRegisterImage, "cuGraphicsGLRegisterImage",
+     (acu_fn)acu_sim_entry_cuGraphicsGLRegisterImage, false, 3000},
+    {&acu_function_cuGraphicsMapResources, "cuGraphicsMapResources",
+     (acu_fn)acu_sim_entry_cuGraphicsMapResources, false, 3000},
+    {&acu_function_cuGraphicsMapResources_ptds, "cuGraphicsMapResources_ptsz",
+     (acu_fn)acu_sim_entry_cuGraphicsMapResources_ptsz, true, 3000},
+    {&acu_function_cuGraphicsResourceGetMappedMipmappedArray,
+     "cuGraphicsResourceGetMappedMipmappedArray",
+     (acu_fn)acu_sim_entry_cuGraphicsResourceGetMappedMipmappedArray, false, 5000},
+    {&acu_function_cuGraphicsResourceGetMappedPointer, "cuGraphicsResourceGetMappedPointer_v2",
+     (acu_fn)acu_sim_entry_cuGraphicsResourceGetMappedPointer, false, 2000},
+    {&acu_function_cuGraphicsResourceSetMapFlags, "cuGraphicsResourceSetMapFlags_v2",
+     (acu_fn)acu_sim_entry_cuGraphicsResourceSetMapFlags, false, 6050},
+    {&acu_function_cuGraphicsSubResourceGetMappedArray, "cuGraphicsSubResourceGetMappedArray",
+     (acu_fn)acu_sim_entry_cuGraphicsSubResourceGetMappedArray, false, 3000},
+    {&acu_function_cuGraphicsUnmapResources, "cuGraphicsUnmapResources",
+     (acu_fn)acu_sim_entry_cuGraphicsUnmapResources, false, 3000},
+    {&acu_function_cuGraphicsUnmapResources_ptds, "cuGraphicsUnmapResources_ptsz",
+     (acu_fn)acu_sim_entry_cuGraphicsUnmapResources_ptsz, true, 3000},
+    {&acu_function_cuGraphicsUnregisterResource, "cuGraphicsUnregisterResource",
+     (acu_fn)acu_sim_entry_cuGraphicsUnregisterResource, false, 3000},
+    {&acu_function_cuGraphicsVDPAURegisterOutputSurface, "cuGraphicsVDPAURegisterOutputSurface",
+     (acu_fn)acu_sim_entry_cuGraphicsVDPAURegisterOutputSurface, false, 3010},
+    {&acu_function_cuGraphicsVDPAURegisterVideoSurface, "cuGraphicsVDPAURegisterVideoSurface",
+     (acu_fn)acu_sim_entry_cuGraphicsVDPAURegisterVideoSurface, false, 3010},
     {&acu_function_cuGreenCtxCreate, "cuGreenCtxCreate", (acu_fn)acu_sim_entry_cuGreenCtxCreate,
      false, 12040},
     {&acu_function_cuGreenCtxDestroy, "cuGreenCtxDestroy", (acu_fn)acu_sim_entry_cuGreenCtxDestroy,
@@ -5679,4 +5890,4 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
     {&acu_function_cuUserObjectRetain, "cuUserObjectRetain",
      (acu_fn)acu_sim_entry_cuUserObjectRetain, false, 11030},
 };
-const size_t acu_sim_cuda_entry_count = 427;
+const size_t acu_sim_cuda_entry_count = 442;

@@ -8,6 +8,7 @@
 #define ACU_SIM_CUDART_BODIES_H
 
 #include <anycuda/cudart.h>
+#include <anycuda/cudart_interop.h>
 
 /* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): bodies may use shorter names */
 cudaError_t acu_sim_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
@@ -127,6 +128,9 @@ cudaError_t acu_sim_cudaFuncGetParamInfo(const void *func, size_t paramIndex, si
 cudaError_t acu_sim_cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value);
 cudaError_t acu_sim_cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache cacheConfig);
 cudaError_t acu_sim_cudaFuncSetSharedMemConfig(const void *func, enum cudaSharedMemConfig config);
+cudaError_t acu_sim_cudaGLGetDevices(unsigned int *pCudaDeviceCount, int *pCudaDevices,
+                                     unsigned int cudaDeviceCount,
+                                     enum cudaGLDeviceList deviceList);
 cudaError_t acu_sim_cudaGetChannelDesc(struct cudaChannelFormatDesc *desc, cudaArray_const_t array);
 cudaError_t acu_sim_cudaGetDevice(int *device);
 cudaError_t acu_sim_cudaGetDeviceCount(int *count);
@@ -370,6 +374,37 @@ cudaError_t acu_sim_cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGra
 cudaError_t acu_sim_cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object,
                                               unsigned int count, unsigned int flags);
 cudaError_t acu_sim_cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stream);
+cudaError_t acu_sim_cudaGraphicsEGLRegisterImage(struct cudaGraphicsResource **pCudaResource,
+                                                 EGLImageKHR image, unsigned int flags);
+cudaError_t acu_sim_cudaGraphicsGLRegisterBuffer(struct cudaGraphicsResource **resource,
+                                                 GLuint buffer, unsigned int flags);
+cudaError_t acu_sim_cudaGraphicsGLRegisterImage(struct cudaGraphicsResource **resource,
+                                                GLuint image, GLenum target, unsigned int flags);
+cudaError_t acu_sim_cudaGraphicsMapResources(int count, cudaGraphicsResource_t *resources,
+                                             cudaStream_t stream);
+cudaError_t acu_sim_cudaGraphicsResourceGetMappedEglFrame(cudaEglFrame *eglFrame,
+                                                          cudaGraphicsResource_t resource,
+                                                          unsigned int index,
+                                                          unsigned int mipLevel);
+cudaError_t acu_sim_cudaGraphicsResourceGetMappedMipmappedArray(
+    cudaMipmappedArray_t *mipmappedArray, cudaGraphicsResource_t resource);
+cudaError_t acu_sim_cudaGraphicsResourceGetMappedPointer(void **devPtr, size_t *size,
+                                                         cudaGraphicsResource_t resource);
+cudaError_t acu_sim_cudaGraphicsResourceSetMapFlags(cudaGraphicsResource_t resource,
+                                                    unsigned int flags);
+cudaError_t acu_sim_cudaGraphicsSubResourceGetMappedArray(cudaArray_t *array,
+                                                          cudaGraphicsResource_t resource,
+                                                          unsigned int arrayIndex,
+                                                          unsigned int mipLevel);
+cudaError_t acu_sim_cudaGraphicsUnmapResources(int count, cudaGraphicsResource_t *resources,
+                                               cudaStream_t stream);
+cudaError_t acu_sim_cudaGraphicsUnregisterResource(cudaGraphicsResource_t resource);
+cudaError_t acu_sim_cudaGraphicsVDPAURegisterOutputSurface(struct cudaGraphicsResource **resource,
+                                                           VdpOutputSurface vdpSurface,
+                                                           unsigned int flags);
+cudaError_t acu_sim_cudaGraphicsVDPAURegisterVideoSurface(struct cudaGraphicsResource **resource,
+                                                          VdpVideoSurface vdpSurface,
+                                                          unsigned int flags);
 cudaError_t acu_sim_cudaGreenCtxCreate(cudaExecutionContext_t *phCtx, cudaDevResourceDesc_t desc,
                                        int device, unsigned int flags);
 cudaError_t acu_sim_cudaHostAlloc(void **pHost, size_t size, unsigned int flags);

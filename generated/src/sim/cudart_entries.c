@@ -880,6 +880,19 @@ cudaError_t acu_sim_entry_cudaFuncSetSharedMemConfig(const void *func,
     return acu_sim_call_end(&call, result);
 }
 
+SIM_ENTRY(cudaGLGetDevices, cudaGLGetDevices, cudaGLGetDevices)
+cudaError_t acu_sim_entry_cudaGLGetDevices(unsigned int *pCudaDeviceCount, int *pCudaDevices,
+                                           unsigned int cudaDeviceCount,
+                                           enum cudaGLDeviceList deviceList) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGLGetDevices(pCudaDeviceCount, pCudaDevices, cudaDeviceCount,
+                                          deviceList);
+    return acu_sim_call_end(&call, result);
+}
+
 SIM_ENTRY(cudaGetChannelDesc, cudaGetChannelDesc, cudaGetChannelDesc)
 cudaError_t acu_sim_entry_cudaGetChannelDesc(struct cudaChannelFormatDesc *desc,
                                              cudaArray_const_t array) {
@@ -2248,6 +2261,162 @@ cudaError_t acu_sim_entry_cudaGraphUpload_ptsz(cudaGraphExec_t graphExec, cudaSt
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cudaGraphUpload(graphExec, stream);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaGraphicsEGLRegisterImage, cudaGraphicsEGLRegisterImage, cudaGraphicsEGLRegisterImage)
+cudaError_t acu_sim_entry_cudaGraphicsEGLRegisterImage(struct cudaGraphicsResource **pCudaResource,
+                                                       EGLImageKHR image, unsigned int flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphicsEGLRegisterImage(pCudaResource, image, flags);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaGraphicsGLRegisterBuffer, cudaGraphicsGLRegisterBuffer, cudaGraphicsGLRegisterBuffer)
+cudaError_t acu_sim_entry_cudaGraphicsGLRegisterBuffer(struct cudaGraphicsResource **resource,
+                                                       GLuint buffer, unsigned int flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphicsGLRegisterBuffer(resource, buffer, flags);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaGraphicsGLRegisterImage, cudaGraphicsGLRegisterImage, cudaGraphicsGLRegisterImage)
+cudaError_t acu_sim_entry_cudaGraphicsGLRegisterImage(struct cudaGraphicsResource **resource,
+                                                      GLuint image, GLenum target,
+                                                      unsigned int flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphicsGLRegisterImage(resource, image, target, flags);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaGraphicsMapResources, cudaGraphicsMapResources, cudaGraphicsMapResources)
+cudaError_t acu_sim_entry_cudaGraphicsMapResources(int count, cudaGraphicsResource_t *resources,
+                                                   cudaStream_t stream) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphicsMapResources(count, resources, stream);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaGraphicsResourceGetMappedEglFrame, cudaGraphicsResourceGetMappedEglFrame,
+          cudaGraphicsResourceGetMappedEglFrame)
+cudaError_t acu_sim_entry_cudaGraphicsResourceGetMappedEglFrame(cudaEglFrame *eglFrame,
+                                                                cudaGraphicsResource_t resource,
+                                                                unsigned int index,
+                                                                unsigned int mipLevel) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphicsResourceGetMappedEglFrame(eglFrame, resource, index, mipLevel);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaGraphicsResourceGetMappedMipmappedArray, cudaGraphicsResourceGetMappedMipmappedArray,
+          cudaGraphicsResourceGetMappedMipmappedArray)
+cudaError_t acu_sim_entry_cudaGraphicsResourceGetMappedMipmappedArray(
+    cudaMipmappedArray_t *mipmappedArray, cudaGraphicsResource_t resource) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphicsResourceGetMappedMipmappedArray(mipmappedArray, resource);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaGraphicsResourceGetMappedPointer, cudaGraphicsResourceGetMappedPointer,
+          cudaGraphicsResourceGetMappedPointer)
+cudaError_t acu_sim_entry_cudaGraphicsResourceGetMappedPointer(void **devPtr, size_t *size,
+                                                               cudaGraphicsResource_t resource) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphicsResourceGetMappedPointer(devPtr, size, resource);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaGraphicsResourceSetMapFlags, cudaGraphicsResourceSetMapFlags,
+          cudaGraphicsResourceSetMapFlags)
+cudaError_t acu_sim_entry_cudaGraphicsResourceSetMapFlags(cudaGraphicsResource_t resource,
+                                                          unsigned int flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphicsResourceSetMapFlags(resource, flags);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaGraphicsSubResourceGetMappedArray, cudaGraphicsSubResourceGetMappedArray,
+          cudaGraphicsSubResourceGetMappedArray)
+cudaError_t acu_sim_entry_cudaGraphicsSubResourceGetMappedArray(cudaArray_t *array,
+                                                                cudaGraphicsResource_t resource,
+                                                                unsigned int arrayIndex,
+                                                                unsigned int mipLevel) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphicsSubResourceGetMappedArray(array, resource, arrayIndex,
+                                                               mipLevel);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaGraphicsUnmapResources, cudaGraphicsUnmapResources, cudaGraphicsUnmapResources)
+cudaError_t acu_sim_entry_cudaGraphicsUnmapResources(int count, cudaGraphicsResource_t *resources,
+                                                     cudaStream_t stream) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphicsUnmapResources(count, resources, stream);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaGraphicsUnregisterResource, cudaGraphicsUnregisterResource,
+          cudaGraphicsUnregisterResource)
+cudaError_t acu_sim_entry_cudaGraphicsUnregisterResource(cudaGraphicsResource_t resource) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphicsUnregisterResource(resource);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaGraphicsVDPAURegisterOutputSurface, cudaGraphicsVDPAURegisterOutputSurface,
+          cudaGraphicsVDPAURegisterOutputSurface)
+cudaError_t acu_sim_entry_cudaGraphicsVDPAURegisterOutputSurface(
+    struct cudaGraphicsResource **resource, VdpOutputSurface vdpSurface, unsigned int flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphicsVDPAURegisterOutputSurface(resource, vdpSurface, flags);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaGraphicsVDPAURegisterVideoSurface, cudaGraphicsVDPAURegisterVideoSurface,
+          cudaGraphicsVDPAURegisterVideoSurface)
+cudaError_t acu_sim_entry_cudaGraphicsVDPAURegisterVideoSurface(
+    struct cudaGraphicsResource **resource, VdpVideoSurface vdpSurface, unsigned int flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphicsVDPAURegisterVideoSurface(resource, vdpSurface, flags);
     return acu_sim_call_end(&call, result);
 }
 
@@ -4985,6 +5154,8 @@ const acu_sim_api_entry acu_sim_cudart_entries[] = {
      (acu_fn)acu_sim_entry_cudaFuncSetCacheConfig, false, 0},
     {&acu_function_cudaFuncSetSharedMemConfig, "cudaFuncSetSharedMemConfig",
      (acu_fn)acu_sim_entry_cudaFuncSetSharedMemConfig, false, 0},
+    {&acu_function_cudaGLGetDevices, "cudaGLGetDevices", (acu_fn)acu_sim_entry_cudaGLGetDevices,
+     false, 0},
     {&acu_function_cudaGetChannelDesc, "cudaGetChannelDesc",
      (acu_fn)acu_sim_entry_cudaGetChannelDesc, false, 0},
     {&acu_function_cudaGetDevice, "cudaGetDevice", (acu_fn)acu_sim_entry_cudaGetDevice, false, 0},
@@ -5218,6 +5389,33 @@ const acu_sim_api_entry acu_sim_cudart_entries[] = {
      0},
     {&acu_function_cudaGraphUpload_ptds, "cudaGraphUpload_ptsz",
      (acu_fn)acu_sim_entry_cudaGraphUpload_ptsz, true, 0},
+    {&acu_function_cudaGraphicsEGLRegisterImage, "cudaGraphicsEGLRegisterImage",
+     (acu_fn)acu_sim_entry_cudaGraphicsEGLRegisterImage, false, 0},
+    {&acu_function_cudaGraphicsGLRegisterBuffer, "cudaGraphicsGLRegisterBuffer",
+     (acu_fn)acu_sim_entry_cudaGraphicsGLRegisterBuffer, false, 0},
+    {&acu_function_cudaGraphicsGLRegisterImage, "cudaGraphicsGLRegisterImage",
+     (acu_fn)acu_sim_entry_cudaGraphicsGLRegisterImage, false, 0},
+    {&acu_function_cudaGraphicsMapResources, "cudaGraphicsMapResources",
+     (acu_fn)acu_sim_entry_cudaGraphicsMapResources, false, 0},
+    {&acu_function_cudaGraphicsResourceGetMappedEglFrame, "cudaGraphicsResourceGetMappedEglFrame",
+     (acu_fn)acu_sim_entry_cudaGraphicsResourceGetMappedEglFrame, false, 0},
+    {&acu_function_cudaGraphicsResourceGetMappedMipmappedArray,
+     "cudaGraphicsResourceGetMappedMipmappedArray",
+     (acu_fn)acu_sim_entry_cudaGraphicsResourceGetMappedMipmappedArray, false, 0},
+    {&acu_function_cudaGraphicsResourceGetMappedPointer, "cudaGraphicsResourceGetMappedPointer",
+     (acu_fn)acu_sim_entry_cudaGraphicsResourceGetMappedPointer, false, 0},
+    {&acu_function_cudaGraphicsResourceSetMapFlags, "cudaGraphicsResourceSetMapFlags",
+     (acu_fn)acu_sim_entry_cudaGraphicsResourceSetMapFlags, false, 0},
+    {&acu_function_cudaGraphicsSubResourceGetMappedArray, "cudaGraphicsSubResourceGetMappedArray",
+     (acu_fn)acu_sim_entry_cudaGraphicsSubResourceGetMappedArray, false, 0},
+    {&acu_function_cudaGraphicsUnmapResources, "cudaGraphicsUnmapResources",
+     (acu_fn)acu_sim_entry_cudaGraphicsUnmapResources, false, 0},
+    {&acu_function_cudaGraphicsUnregisterResource, "cudaGraphicsUnregisterResource",
+     (acu_fn)acu_sim_entry_cudaGraphicsUnregisterResource, false, 0},
+    {&acu_function_cudaGraphicsVDPAURegisterOutputSurface, "cudaGraphicsVDPAURegisterOutputSurface",
+     (acu_fn)acu_sim_entry_cudaGraphicsVDPAURegisterOutputSurface, false, 0},
+    {&acu_function_cudaGraphicsVDPAURegisterVideoSurface, "cudaGraphicsVDPAURegisterVideoSurface",
+     (acu_fn)acu_sim_entry_cudaGraphicsVDPAURegisterVideoSurface, false, 0},
     {&acu_function_cudaGreenCtxCreate, "cudaGreenCtxCreate",
      (acu_fn)acu_sim_entry_cudaGreenCtxCreate, false, 0},
     {&acu_function_cudaHostAlloc, "cudaHostAlloc", (acu_fn)acu_sim_entry_cudaHostAlloc, false, 0},
@@ -5648,4 +5846,4 @@ const acu_sim_api_entry acu_sim_cudart_entries[] = {
     {&acu_function_cudaWaitExternalSemaphoresAsync_ptds, "cudaWaitExternalSemaphoresAsync_ptsz",
      (acu_fn)acu_sim_entry_cudaWaitExternalSemaphoresAsync_ptsz, true, 0},
 };
-const size_t acu_sim_cudart_entry_count = 410;
+const size_t acu_sim_cudart_entry_count = 424;

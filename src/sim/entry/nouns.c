@@ -17,6 +17,7 @@
 #include "sim/memory/created.h"
 #include "sim/memory/external_memory.h"
 #include "sim/memory/external_semaphore.h"
+#include "sim/memory/graphics.h"
 #include "sim/memory/guard.h"
 #include "sim/memory/ipc_memory.h"
 #include "sim/memory/memory.h"
@@ -37,6 +38,7 @@ const acu_sim_noun *const acu_sim_nouns[] = {
     &acu_sim_execution_context_noun,
     &acu_sim_external_semaphore_noun,
     &acu_sim_external_memory_noun,
+    &acu_sim_graphics_noun,
     &acu_sim_exec_noun,
     &acu_sim_graph_noun,
     &acu_sim_event_noun,

@@ -22,6 +22,7 @@ typedef struct mipmapped {
     acu_sim_array **levels; /* the largest one first */
     unsigned level_count;
     size_t taken;      /* bytes of the device's memory */
+    bool is_view;      /* of another's memory: the program cannot free it */
     const void *where; /* where the program made the mipmapped array */
     struct mipmapped *next, *before;
 } mipmapped;
@@ -236,10 +237,8 @@ static void free_mipmap(mipmapped *m) {
     free(m);
 }
 
-/* Returns the extent of a level: each one is half as large as the one before it in each dimension,
- * but has all layers. */
-static struct cudaExtent level_extent(const struct cudaExtent *extent, unsigned flags,
-                                      unsigned level) {
+struct cudaExtent acu_sim_array_level_extent(const struct cudaExtent *extent, unsigned flags,
+                                             unsigned level) {
     struct cudaExtent e = *extent;
     const bool layers = flags & (cudaArrayLayered | cudaArrayCubemap);
     for (unsigned i = 0; i < level; i++) {
@@ -273,7 +272,7 @@ static bool make_levels(mipmapped *m, const struct cudaChannelFormatDesc *desc,
                         bool has_bytes) {
     m->levels = calloc(levels, sizeof(acu_sim_array *));
     for (unsigned i = 0; m->levels && i < levels; i++) {
-        const struct cudaExtent e = level_extent(extent, flags, i);
+        const struct cudaExtent e = acu_sim_array_level_extent(extent, flags, i);
         const size_t size = has_bytes ? allocation_size(desc, &e, flags) : 0;
         if (!acu_sim_memory_charge(m->device, size))
             return false;
@@ -367,11 +366,70 @@ cudaError_t acu_sim_array_map_image(acu_sim_external *external, char *bytes, siz
     return cudaSuccess;
 }
 
+/* ---- views of another's memory ---- */
+
+/* Makes an array whose bytes are another's. */
+static acu_sim_array *new_view(acu_sim_device *device, const struct cudaChannelFormatDesc *desc,
+                               const struct cudaExtent *extent, unsigned flags, char *bytes) {
+    acu_sim_array *array = new_array(device, desc, extent, flags, false);
+    if (array) {
+        array->bytes = bytes;
+        array->is_level = array->is_view = true;
+    }
+    return array;
+}
+
+void acu_sim_array_free_view(cudaMipmappedArray_t view) {
+    mipmapped *m = mipmap_of(view);
+    for (unsigned i = 0; m && i < m->level_count; i++)
+        m->levels[i]->bytes = NULL;
+    if (m)
+        free_mipmap(m);
+}
+
+cudaMipmappedArray_t acu_sim_array_new_view(acu_sim_device *device,
+                                            const struct cudaChannelFormatDesc *desc,
+                                            const struct cudaExtent *extent, unsigned flags,
+                                            unsigned levels, char *bytes) {
+    mipmapped *m = calloc(1, sizeof *m);
+    if (!m || !acu_sim_set_add(&mipmap_handles, m)) {
+        free(m);
+        return NULL;
+    }
+    const cudaMipmappedArray_t handle = (cudaMipmappedArray_t)(void *)m;
+    m->device = device;
+    m->is_view = true;
+    m->levels = calloc(levels, sizeof(acu_sim_array *));
+    for (unsigned i = 0; m->levels && i < levels; i++, m->level_count++) {
+        const struct cudaExtent e = acu_sim_array_level_extent(extent, flags, i);
+        acu_sim_array *level = m->levels[i] = new_view(device, desc, &e, flags, bytes);
+        if (!level)
+            break;
+        bytes += level->pitch * level->height * level->depth;
+    }
+    if (m->level_count == levels)
+        return handle;
+    acu_sim_array_free_view(handle);
+    return NULL;
+}
+
+acu_sim_array *acu_sim_array_new_layer(const acu_sim_array *level, unsigned layer) {
+    const unsigned layers = cudaArrayLayered | cudaArrayCubemap;
+    const struct cudaExtent e = {level->extent.width, level->extent.height, 0};
+    return new_view(level->device, &level->desc, &e, level->flags & ~layers,
+                    level->bytes + level->pitch * level->height * layer);
+}
+
+void acu_sim_array_free_layer(acu_sim_array *array) {
+    array->bytes = NULL;
+    free_array(array);
+}
+
 cudaError_t acu_sim_cudaFreeMipmappedArray(cudaMipmappedArray_t mipmappedArray) {
     mipmapped *m = mipmap_of(mipmappedArray);
     if (!mipmappedArray)
         return cudaSuccess;
-    if (!m)
+    if (!m || m->is_view)
         return cudaErrorInvalidResourceHandle;
     SIM_TRY(acu_sim_capture_allows_unsafe());
     acu_sim_stream_wait_device(m->device);
@@ -404,6 +462,8 @@ cudaError_t acu_sim_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct 
         *desc = a ? a->desc : (struct cudaChannelFormatDesc){0};
     if (extent)
         *extent = a ? a->extent : (struct cudaExtent){0};
+    if (extent && a && a->is_view && a->flags & cudaArrayCubemap)
+        extent->depth = 0; /* as CUDA has it of a cube of OpenGL's */
     if (flags)
         *flags = a ? a->flags : 0;
     return a ? cudaSuccess : cudaErrorInvalidResourceHandle;

@@ -20,6 +20,7 @@ struct acu_sim_array {
     acu_sim_array_memory *memory; /* what is mapped, of all levels; NULL: the array has `bytes` */
     acu_sim_array_place place;    /* where the elements are in that memory */
     bool is_level;                /* a level of a mipmapped array, which owns the level */
+    bool is_view;                 /* its bytes are another's (acu_sim_array_new_view()) */
     const void *where;            /* where the program made the array; NULL for a level */
     acu_sim_array *next, *before; /* in the list of all arrays but levels */
 };
@@ -39,6 +40,22 @@ cudaError_t acu_sim_array_map_image(acu_sim_external *external, char *bytes, siz
                                     acu_sim_device *device,
                                     const struct cudaExternalMemoryMipmappedArrayDesc *image,
                                     cudaMipmappedArray_t *mipmap);
+
+/* Returns the extent of a level: each one is half as large as the one before it in each dimension,
+ * but has all layers. */
+struct cudaExtent acu_sim_array_level_extent(const struct cudaExtent *extent, unsigned flags,
+                                             unsigned level);
+
+/* Makes a mipmapped array of memory that another has: level after level from `bytes` on, without
+ * gaps. It is in no list, and only acu_sim_array_free_view() frees it. NULL without memory. */
+cudaMipmappedArray_t acu_sim_array_new_view(acu_sim_device *device,
+                                            const struct cudaChannelFormatDesc *desc,
+                                            const struct cudaExtent *extent, unsigned flags,
+                                            unsigned levels, char *bytes);
+void acu_sim_array_free_view(cudaMipmappedArray_t view);
+/* Makes an array of a layer of such a level, in the same way; NULL without memory. */
+acu_sim_array *acu_sim_array_new_layer(const acu_sim_array *level, unsigned layer);
+void acu_sim_array_free_layer(acu_sim_array *array);
 
 /* Returns the bytes of an element; 0 if no array can have this format. */
 size_t acu_sim_array_format_size(const struct cudaChannelFormatDesc *desc);

@@ -37,12 +37,17 @@ static bool is_inside(size_t from, size_t count, size_t all) {
     return from <= all && count <= all - from;
 }
 
+/* Returns how many slices or layers of an array can be copied: of a cube of OpenGL's one face. */
+static size_t reachable_depth(const acu_sim_array *array) {
+    return array->is_view && array->flags & cudaArrayCubemap ? 1 : array->depth;
+}
+
 bool acu_sim_layout_of_array(cudaArray_const_t handle, const struct cudaPos *pos,
                              const struct cudaExtent *extent, size_t unit, acu_sim_layout *layout) {
     const acu_sim_array *array = acu_sim_array_of(handle);
     if (!array || !unit || !is_inside(pos->x, extent->width, array->pitch / unit) ||
         !is_inside(pos->y, extent->height, array->height) ||
-        !is_inside(pos->z, extent->depth, array->depth))
+        !is_inside(pos->z, extent->depth, reachable_depth(array)))
         return false;
     *layout = (acu_sim_layout){.pitch = array->pitch,
                                .slice = array->pitch * array->height,

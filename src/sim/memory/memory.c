@@ -513,6 +513,8 @@ static bool can_free(const acu_sim_range *range, bool host) {
 static const char *freeing_call(const acu_sim_range *range) {
     if (range->of_module)
         return NULL;
+    if (range->of_graphics)
+        return "cudaGraphicsUnmapResources";
     if (range->bytes && !range->external && !range->pool)
         return range->ipc ? "cudaIpcCloseMemHandle" : "cuMemUnmap";
     return range->kind == SIM_REGISTERED               ? "cudaHostUnregister"

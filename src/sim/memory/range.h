@@ -53,10 +53,11 @@ struct acu_sim_range {
     bool multicast;   /* of a multicast object: bytes reach the memory that devices have bound */
     bool sync_memops; /* copies of the memory do not return before they are done */
 
-    bool freed;     /* freed in stream order: no longer the program's */
-    bool dormant;   /* a graph's memory that is not allocated at the moment */
-    bool of_module; /* a variable, which is freed with its module */
-    bool damaged;   /* a write behind the end was reported */
+    bool freed;       /* freed in stream order: no longer the program's */
+    bool dormant;     /* a graph's memory that is not allocated at the moment */
+    bool of_graphics; /* of a buffer of OpenGL, which is mapped here */
+    bool of_module;   /* a variable, which is freed with its module */
+    bool damaged;     /* a write behind the end was reported */
 
     acu_sim_pages *pages; /* of managed memory, all its parts; NULL: nothing was asked */
 };
