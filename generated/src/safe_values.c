@@ -2,7 +2,7 @@
 /* The safe layer's numbers are CUDA's where spec/safe.yaml says so. */
 #include <anycuda/anycuda.h>
 #include <anycuda/cuda.h>
-#include <anycuda/cudart.h>
+#include <anycuda/cudart_interop.h>
 
 #include <assert.h>
 
@@ -225,6 +225,17 @@ SAME(ACU_EXTERNAL_MEMORY_D3D12_RESOURCE, cudaExternalMemoryHandleTypeD3D12Resour
 SAME(ACU_EXTERNAL_MEMORY_D3D11_RESOURCE, cudaExternalMemoryHandleTypeD3D11Resource);
 SAME(ACU_EXTERNAL_MEMORY_D3D11_RESOURCE_KMT, cudaExternalMemoryHandleTypeD3D11ResourceKmt);
 SAME(ACU_EXTERNAL_MEMORY_NVSCI_BUF, cudaExternalMemoryHandleTypeNvSciBuf);
+
+/* acu_graphics_flag */
+SAME(ACU_GRAPHICS_READ_ONLY, cudaGraphicsRegisterFlagsReadOnly);
+SAME(ACU_GRAPHICS_WRITE_DISCARD, cudaGraphicsRegisterFlagsWriteDiscard);
+SAME(ACU_GRAPHICS_SURFACE, cudaGraphicsRegisterFlagsSurfaceLoadStore);
+SAME(ACU_GRAPHICS_GATHER, cudaGraphicsRegisterFlagsTextureGather);
+
+/* acu_graphics_gl_list */
+SAME(ACU_GRAPHICS_GL_ALL, cudaGLDeviceListAll);
+SAME(ACU_GRAPHICS_GL_CURRENT_FRAME, cudaGLDeviceListCurrentFrame);
+SAME(ACU_GRAPHICS_GL_NEXT_FRAME, cudaGLDeviceListNextFrame);
 
 /* acu_nvsci_sync_use */
 SAME(ACU_NVSCI_SYNC_SIGNAL, cudaNvSciSyncAttrSignal);

@@ -22,6 +22,7 @@
 #include <anycuda/exec.h>
 #include <anycuda/execution_context.h>
 #include <anycuda/external.h>
+#include <anycuda/graphics.h>
 #include <anycuda/graph.h>
 #include <anycuda/kernel.h>
 #include <anycuda/launch.h>

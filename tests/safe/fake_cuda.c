@@ -120,6 +120,22 @@ SIMPLE(cudaDestroyExternalMemory)
 SIMPLE(cudaDestroyExternalSemaphore)
 SIMPLE(cudaSignalExternalSemaphoresAsync)
 SIMPLE(cudaWaitExternalSemaphoresAsync)
+SIMPLE(cudaGLGetDevices)
+MAKES(cudaGraphicsGLRegisterBuffer)
+MAKES(cudaGraphicsGLRegisterImage)
+SIMPLE(cudaGraphicsUnregisterResource)
+SIMPLE(cudaGraphicsMapResources)
+SIMPLE(cudaGraphicsUnmapResources)
+MAKES(cudaGraphicsSubResourceGetMappedArray)
+MAKES(cudaGraphicsResourceGetMappedMipmappedArray)
+COUNTED(cudaGraphicsResourceGetMappedPointer)
+static int fake_cudaGraphicsResourceGetMappedPointer(void **at, size_t *bytes) {
+    static long memory[8];
+    count_cudaGraphicsResourceGetMappedPointer++;
+    *at = memory;
+    *bytes = sizeof memory;
+    return 0;
+}
 MAKES(cudaGraphAddNode)
 MAKES(cudaGraphAddExternalSemaphoresSignalNode)
 MAKES(cudaGraphAddExternalSemaphoresWaitNode)
@@ -291,6 +307,15 @@ static const struct {
     FAKE(cudaDestroyExternalSemaphore),
     FAKE(cudaSignalExternalSemaphoresAsync),
     FAKE(cudaWaitExternalSemaphoresAsync),
+    FAKE(cudaGLGetDevices),
+    FAKE(cudaGraphicsGLRegisterBuffer),
+    FAKE(cudaGraphicsGLRegisterImage),
+    FAKE(cudaGraphicsUnregisterResource),
+    FAKE(cudaGraphicsMapResources),
+    FAKE(cudaGraphicsUnmapResources),
+    FAKE(cudaGraphicsSubResourceGetMappedArray),
+    FAKE(cudaGraphicsResourceGetMappedMipmappedArray),
+    FAKE(cudaGraphicsResourceGetMappedPointer),
     FAKE(cudaGraphAddNode),
     FAKE(cudaGraphAddExternalSemaphoresSignalNode),
     FAKE(cudaGraphAddExternalSemaphoresWaitNode),

@@ -1062,6 +1062,7 @@ const scenario scenarios[] = {
     {"transfers", transfers},
     {"transpositions", transpositions},
     {"other_apis", other_apis},
+    {"graphics", graphics},
     {"arrays_and_textures", arrays_and_textures},
     {"mapped_arrays", mapped_arrays},
 };

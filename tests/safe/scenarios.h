@@ -17,7 +17,8 @@ extern const size_t scenario_count;
 /* The scenarios of scenarios_device.c. */
 acu_result links_and_caches(void);
 acu_result listeners(void);
-/* That of scenarios_external.c. */
+/* The scenarios of scenarios_external.c. */
+acu_result graphics(void);
 acu_result other_apis(void);
 /* The scenarios of scenarios_memory.c. */
 acu_result allocators(void);

@@ -1,4 +1,5 @@
-/* What programs do with memory and semaphores of another API. Only the simulator exports them. */
+/* What programs do with memory and semaphores of another API, and with its buffers and images. Only
+ * the simulator has them. */
 #include "scenarios.h"
 
 #include <unistd.h>
@@ -70,5 +71,66 @@ acu_result other_apis(void) {
     acu_sim_semaphore *other = acu_sim_semaphore_create(1);
     const acu_result result = use_both(a, other);
     acu_sim_semaphore_destroy(other);
+    return result;
+}
+
+/* ---- graphics ---- */
+
+static acu_result use_graphics(acu_stream *stream, unsigned name, unsigned image) {
+    enum { GL_2D = 0x0DE1 };
+    size_t count = 0;
+    ACU_AUTO(acu_graphics) *g = NULL;
+    ACU_AUTO(acu_graphics) *h = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_array) *array = NULL;
+    ACU_AUTO(acu_mipmap) *mipmap = NULL;
+    const acu_graphics_source buffers = {.type = ACU_GRAPHICS_GL_BUFFER, .name = name};
+    const acu_graphics_source images = {ACU_GRAPHICS_GL_IMAGE, image, GL_2D, NULL, 0};
+    ACU_TRY(acu_graphics_get_gl_devices(ACU_GRAPHICS_GL_ALL, NULL, &count));
+    ACU_TRY(acu_graphics_register(0, &buffers, &g));
+    ACU_TRY(acu_graphics_register(0, &images, &h));
+    ACU_TRY(acu_graphics_set_map_flags(g, ACU_GRAPHICS_WRITE_DISCARD));
+    ACU_TRY(acu_graphics_map(g, stream));
+    ACU_TRY(acu_graphics_unmap(g, NULL));
+    acu_graphics *const both[] = {g, h};
+    ACU_TRY(acu_graphics_map_all(both, 2, stream));
+    ACU_TRY(acu_graphics_create_buffer(g, 0, ACU_U8, ACU_REST, &x));
+    ACU_TRY(acu_graphics_create_array(h, 0, 0, &array));
+    ACU_TRY(acu_graphics_create_mipmap(h, 2, &mipmap));
+    ACU_TRY(acu_buffer_zero(x, NULL));
+    return acu_stream_synchronize(stream); /* all of it is unmapped by its release */
+}
+
+static acu_result use_egl(acu_stream *stream, unsigned image) {
+    ACU_AUTO(acu_graphics) *g = NULL;
+    ACU_AUTO(acu_array) *array = NULL;
+    const acu_graphics_source source = {.type = ACU_GRAPHICS_EGL_IMAGE,
+                                        .image = (void *)(uintptr_t)image};
+    ACU_TRY(acu_graphics_register(0, &source, &g));
+    ACU_TRY(acu_graphics_map(g, stream));
+    return acu_graphics_create_array(g, 0, 0, &array);
+}
+
+acu_result graphics(void) {
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    if (!acu_loaded(ACU_CUDART)->is_sim) {
+        print_message("needs the simulator: a GPU's resources are OpenGL's, tests/graphics/\n");
+        return 0;
+    }
+    const acu_sim_graphics_object what[] = {
+        {ACU_SIM_GL_BUFFER, .bytes = 4096},
+        {ACU_SIM_GL_IMAGE, .width = 16, .height = 16, .levels = 2},
+        {ACU_SIM_EGL_IMAGE, .width = 16, .height = 16}};
+    unsigned names[3];
+    for (int i = 0; i < 3; i++)
+        names[i] = acu_sim_graphics_create(&what[i]);
+    acu_sim_graphics_make_current(0);
+    acu_result result = use_graphics(a, names[0], names[1]);
+    if (!result)
+        result = use_egl(a, names[2]);
+    acu_sim_graphics_make_current(-1);
+    for (int i = 0; i < 3; i++)
+        acu_sim_graphics_destroy(names[i]);
     return result;
 }

@@ -216,6 +216,7 @@ static void handles_that_are_wrong(void **state) {
     IS(physical, NULL, "no physical memory");
     IS(external_memory, NULL, "no external memory");
     IS(external_semaphore, NULL, "no external semaphore");
+    IS(graphics, NULL, "no graphics resource");
     IS(pool, NULL, "no pool");
     IS(virtual, NULL, "no range of addresses");
     IS(event, (acu_event *)stream, "stream %p (raw %p) on device 0, which is no event",

@@ -114,6 +114,7 @@ static void what_fails_stores_null(void **state) {
     CLEARS(acu_exec *, acu_graph_instantiate(NULL, NULL, &out));
     CLEARS(acu_external_memory *, acu_external_memory_wrap(0, NULL, 1, &out));
     CLEARS(acu_external_semaphore *, acu_external_semaphore_wrap(0, NULL, &out));
+    CLEARS(acu_graphics *, acu_graphics_wrap(0, NULL, ACU_GRAPHICS_GL_BUFFER, &out));
     CLEARS(acu_virtual *, acu_virtual_wrap(0, NULL, 1, &out));
     CLEARS(acu_multicast *, acu_multicast_wrap(0, 1, 1, &out));
     CLEARS(acu_physical *, acu_physical_wrap(0, 1, &out));

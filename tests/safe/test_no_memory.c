@@ -229,6 +229,32 @@ static acu_result use_other_apis(acu_stream *stream, acu_graph *graph) {
     return acu_node_set_semaphore_signal(node, signals, MANY);
 }
 
+/* What is mapped is unmapped, as often. */
+static acu_result use_graphics(acu_stream *stream) {
+    ACU_AUTO(acu_graphics) *g = NULL;
+    ACU_AUTO(acu_graphics) *h = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_array) *array = NULL;
+    ACU_AUTO(acu_mipmap) *mipmap = NULL;
+    const acu_graphics_source buffer = {.type = ACU_GRAPHICS_GL_BUFFER, .name = 1};
+    const acu_graphics_source image = {ACU_GRAPHICS_GL_IMAGE, 2, 0x0DE1, NULL, 0};
+    ACU_TRY(acu_graphics_register(0, &buffer, &g));
+    ACU_TRY(acu_graphics_register(0, &image, &h));
+    acu_graphics *const both[] = {g, h};
+    const size_t mapped = calls_of("cudaGraphicsMapResources");
+    const size_t unmapped = calls_of("cudaGraphicsUnmapResources");
+    acu_result result = acu_graphics_map_all(both, 2, stream);
+    if (result && calls_of("cudaGraphicsMapResources") > mapped)
+        assert_true(calls_of("cudaGraphicsUnmapResources") > unmapped);
+    ACU_TRY(result);
+    result = acu_graphics_unmap_all(both, 2, NULL);
+    ACU_TRY(result);
+    ACU_TRY(acu_graphics_map_all(both, 2, stream));
+    ACU_TRY(acu_graphics_create_buffer(g, 0, ACU_U8, ACU_REST, &x));
+    ACU_TRY(acu_graphics_create_array(h, 0, 0, &array));
+    return acu_graphics_create_mipmap(h, 1, &mipmap);
+}
+
 static acu_result sample(acu_stream *stream) {
     const acu_format f32 = {ACU_F32, 1, ACU_ENCODING_NUMBERS};
     const acu_extent four = {4, 4, 0};
@@ -420,6 +446,7 @@ static acu_result everything(void) {
     ACU_TRY(share_with_others(a, x));
     ACU_TRY(transfers(a));
     ACU_TRY(sample(a));
+    ACU_TRY(use_graphics(a));
     ACU_AUTO(acu_domain) *domain = NULL;
     ACU_TRY(acu_domain_create("d", &domain));
     ACU_TRY(acu_graph_create(&graph));

@@ -27,7 +27,7 @@ NOUNS = sorted(
         r"\w+",
         """allocator args array backend batch block buffer client code code_cache conditional coredump
         device device_guard domain dtype event exec execution_context external external_memory
-        external_semaphore graph graph_memory kernel launch listener log mark memory mipmap module multicast
+        external_semaphore graph graph_memory graphics kernel launch listener log mark memory mipmap module multicast
         node physical place pool process profiler program quarantine range region replay run runtime share
         stream surface tensor_map texture transfer virtual""",
     ),
@@ -194,6 +194,7 @@ def test_streams_to_use() -> None:
         is_on_a_buffer = is_on_a_buffer or one.noun == "region"
         is_of_arrays = bool(one.parameters) and one.parameters[0][0] in ("acu_array *", "acu_mipmap *")
         is_on_a_buffer = is_on_a_buffer or is_of_arrays
+        is_on_a_buffer = is_on_a_buffer or "acu_graphics_unmap" in one.name  # a mapping has a stream of its own
         is_on_a_buffer = is_on_a_buffer and one.name not in GIVES_A_STREAM
         for at, name in streams:
             if is_on_a_buffer and (name != "on" or at + 1 < len(one.parameters)):

@@ -25,6 +25,7 @@ NOUNS = [
     "execution_context",
     "external",
     "graph",
+    "graphics",
     "kernel",
     "launch",
     "listener",

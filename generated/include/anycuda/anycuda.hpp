@@ -62,6 +62,8 @@ class exec;
 class exec_ref;
 class execution_context;
 class execution_context_ref;
+class graphics;
+class graphics_ref;
 class multicast;
 class multicast_ref;
 class domain;
@@ -2066,6 +2068,88 @@ class execution_context : public owner<execution_context_ref, acu_execution_cont
 
     /** Makes a handle that owns a raw one: the last release destroys both. */
     static result<acu::execution_context> adopt(acu_device device, CUgreenCtx_st *raw);
+};
+
+/** A registered buffer or image of another API. This is a handle that owns nothing; acu::graphics
+ * owns. */
+class graphics_ref : public handle<acu_graphics> {
+  public:
+    using handle::handle;
+
+    /** Returns the cudaGraphicsResource_t, which stays the handle's. */
+    cudaGraphicsResource *raw() const;
+
+    /** Adds an owner and returns the resource. */
+    acu::graphics retain() const;
+
+    /** Writes one line that names the resource, as errors do; acu_stream_describe() has the
+     * rules. */
+    size_t describe(span<char> text) const;
+
+    /** Returns the device that the resource was registered on. */
+    acu::device device() const;
+
+    /** Asks what is known of the resource. */
+    result<acu_graphics_info> get_info() const;
+
+    /** Changes what CUDA does with the resource from the next mapping on. */
+    result<> set_map_flags(unsigned flags) const;
+
+    /** Maps a resource: from here on streams may use it, and the other API may not. */
+    result<> map(stream_ref stream) const;
+
+    /** Gives a resource back to the other API, after all uses of the mapping so far, on whatever
+     * stream. */
+    result<> unmap(stream_ref on = nullptr) const;
+
+    /** Makes a buffer of `count` elements of a mapped buffer of OpenGL, from byte `at` on, or with
+     * ACU_REST of all elements from there on; the caller owns the buffer, which belongs to the
+     * stream of the mapping. */
+    result<acu::buffer> create_buffer(size_t at, acu_dtype dtype, size_t count) const;
+
+    /** Makes a buffer of `count` elements of a mapped buffer of OpenGL, from byte `at` on, or with
+     * ACU_REST of all elements from there on; the caller owns the buffer, which belongs to the
+     * stream of the mapping. */
+    template <typename T>
+    result<buffer_of<T>> create_buffer(size_t at, size_t count) const;
+
+    /** Makes an array of a part of a mapped image; the caller owns the array, which belongs to the
+     * stream of the mapping. */
+    result<acu::array> create_array(unsigned index, unsigned level) const;
+
+    /** Makes a mipmap of a mapped texture of OpenGL, with all of its layers; the caller owns the
+     * mipmap, which belongs to the stream of the mapping. */
+    result<acu::mipmap> create_mipmap(unsigned levels) const;
+};
+
+/** An owner of the object: its end is an acu_graphics_release(). */
+class graphics : public owner<graphics_ref, acu_graphics, acu_graphics_release,
+    acu_graphics_cleanup> {
+  public:
+    using owner::owner;
+
+    /** Asks which devices of CUDA's draw for the context of OpenGL that is current in this
+     * thread. */
+    static result<size_t> get_gl_devices(acu_graphics_gl_list list, span<acu_device> devices);
+
+    /** Registers a buffer or image of another API on a device; the caller owns the new handle. */
+    static result<acu::graphics> register_(acu_device device, given<acu_graphics_source> source);
+
+    /** Makes a handle for a raw cudaGraphicsResource_t, which is not mapped and stays someone
+     * else's; the caller owns the handle. */
+    static result<acu::graphics> wrap(acu_device device, cudaGraphicsResource *raw,
+                                      acu_graphics_type type);
+
+    /** Makes a handle that owns a raw cudaGraphicsResource_t, which is not mapped: the last release
+     * unregisters it. */
+    static result<acu::graphics> adopt(acu_device device, cudaGraphicsResource *raw,
+                                       acu_graphics_type type);
+
+    /** Maps several resources at once, which costs CUDA about as much as one. */
+    static result<> map_all(span<const graphics_ref> graphics, stream_ref stream);
+
+    /** Gives several resources back at once. */
+    static result<> unmap_all(span<const graphics_ref> graphics, stream_ref on = nullptr);
 };
 
 /** A multicast object. This is a handle that owns nothing; acu::multicast owns. */

@@ -2633,6 +2633,102 @@ inline result<> execution_context_ref::synchronize() const {
     return acu_execution_context_synchronize(get());
 }
 
+inline result<size_t> graphics::get_gl_devices(acu_graphics_gl_list list,
+                                               span<acu_device> devices) {
+    size_t count = devices.size();
+    const acu_result code_ = acu_graphics_get_gl_devices(list, devices.data(), &count);
+    return {code_, count};
+}
+
+inline result<acu::graphics> graphics::register_(acu_device device,
+                                                 given<acu_graphics_source> source) {
+    acu_graphics *graphics = nullptr;
+    const acu_result code_ = acu_graphics_register(device, source.get(), &graphics);
+    return {code_, acu::graphics(graphics)};
+}
+
+inline result<acu::graphics> graphics::wrap(acu_device device, cudaGraphicsResource *raw,
+                                            acu_graphics_type type) {
+    acu_graphics *graphics = nullptr;
+    const acu_result code_ = acu_graphics_wrap(device, raw, type, &graphics);
+    return {code_, acu::graphics(graphics)};
+}
+
+inline result<acu::graphics> graphics::adopt(acu_device device, cudaGraphicsResource *raw,
+                                             acu_graphics_type type) {
+    acu_graphics *graphics = nullptr;
+    const acu_result code_ = acu_graphics_adopt(device, raw, type, &graphics);
+    return {code_, acu::graphics(graphics)};
+}
+
+inline cudaGraphicsResource *graphics_ref::raw() const {
+    return acu_graphics_raw(get());
+}
+
+inline acu::graphics graphics_ref::retain() const {
+    return acu::graphics(acu_graphics_retain(get()));
+}
+
+inline size_t graphics_ref::describe(span<char> text) const {
+    return acu_graphics_describe(get(), text.data(), text.size());
+}
+
+inline acu::device graphics_ref::device() const {
+    return acu_graphics_device(get());
+}
+
+inline result<acu_graphics_info> graphics_ref::get_info() const {
+    acu_graphics_info info = {};
+    const acu_result code_ = acu_graphics_get_info(get(), &info);
+    return {code_, info};
+}
+
+inline result<> graphics_ref::set_map_flags(unsigned flags) const {
+    return acu_graphics_set_map_flags(get(), flags);
+}
+
+inline result<> graphics_ref::map(stream_ref stream) const {
+    return acu_graphics_map(get(), stream.get());
+}
+
+inline result<> graphics::map_all(span<const graphics_ref> graphics, stream_ref stream) {
+    return acu_graphics_map_all(detail::pointers(graphics), graphics.size(), stream.get());
+}
+
+inline result<> graphics_ref::unmap(stream_ref on) const {
+    return acu_graphics_unmap(get(), on.get());
+}
+
+inline result<> graphics::unmap_all(span<const graphics_ref> graphics, stream_ref on) {
+    return acu_graphics_unmap_all(detail::pointers(graphics), graphics.size(), on.get());
+}
+
+inline result<acu::buffer> graphics_ref::create_buffer(size_t at, acu_dtype dtype,
+                                                       size_t count) const {
+    acu_buffer *buffer = nullptr;
+    const acu_result code_ = acu_graphics_create_buffer(get(), at, dtype, count, &buffer);
+    return {code_, acu::buffer(buffer)};
+}
+
+template <typename T>
+result<buffer_of<T>> graphics_ref::create_buffer(size_t at, size_t count) const {
+    acu_buffer *buffer = nullptr;
+    const acu_result code_ = acu_graphics_create_buffer(get(), at, dtype_of<T>(), count, &buffer);
+    return {code_, buffer_of<T>(buffer)};
+}
+
+inline result<acu::array> graphics_ref::create_array(unsigned index, unsigned level) const {
+    acu_array *array = nullptr;
+    const acu_result code_ = acu_graphics_create_array(get(), index, level, &array);
+    return {code_, acu::array(array)};
+}
+
+inline result<acu::mipmap> graphics_ref::create_mipmap(unsigned levels) const {
+    acu_mipmap *mipmap = nullptr;
+    const acu_result code_ = acu_graphics_create_mipmap(get(), levels, &mipmap);
+    return {code_, acu::mipmap(mipmap)};
+}
+
 inline result<bool> multicast::is_supported(acu_device device) {
     bool supported = {};
     const acu_result code_ = acu_multicast_is_supported(device, &supported);

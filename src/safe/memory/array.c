@@ -49,6 +49,23 @@ acu_result acu_array_create(acu_stream *stream, acu_format format, acu_extent ex
     return 0;
 }
 
+int acu_array_share(const char *call, acu_buffer *memory, cudaArray_t raw, acu_array **array) {
+    const acu_array_making m = {.call = call, .stream = memory->storage->home};
+    acu_array *made = NULL;
+    ACU_TRY(new_array(call, m.stream, &made));
+    const int code = acu_array_ask(&m, raw, &made->shape);
+    if (code) {
+        acu_object_discard(&made->object);
+        return code;
+    }
+    made->raw = raw;
+    made->shape.owned = true; /* by what has the memory */
+    made->shape.memory = memory;
+    acu_object_add_owner(memory);
+    *array = made;
+    return 0;
+}
+
 /* Makes a handle for an array that is there. */
 static int on_raw(const char *call, acu_stream *stream, cudaArray_t raw, bool owned,
                   acu_array **array) {

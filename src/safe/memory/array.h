@@ -42,6 +42,12 @@ extern ACU_OURS const acu_class acu_array_class, acu_mipmap_class;
  * code. */
 int acu_array_run_copy(const acu_buffer_job *job, const void *data);
 
+/* Make an array, or a mipmap of so many levels, of a raw one that lies in the memory, which it
+ * keeps. Each returns 0 or a failure recorded for `call`. */
+int acu_array_share(const char *call, acu_buffer *memory, cudaArray_t raw, acu_array **array);
+int acu_mipmap_share(const char *call, acu_buffer *memory, cudaMipmappedArray_t raw,
+                     unsigned levels, acu_mipmap **mipmap);
+
 /* Checks that there can be so many levels of that extent; returns 0 or a failure recorded for
  * `call`. */
 int acu_mipmap_check_levels(const char *call, acu_extent extent, unsigned flags, unsigned levels);

@@ -316,6 +316,9 @@ int acu_array_ask(const acu_array_making *m, cudaArray_t raw, acu_array_shape *s
     if (code)
         return acu_cuda_failed_on(m->call, m->stream, code);
     set_format(shape, &desc);
+    const bool is_cube = acu_has(flags, cudaArrayCubemap);
+    if (is_cube && extent.depth == 0) /* CUDA tells no depth of a cube of OpenGL's */
+        extent.depth = 6;
     shape->extent = (acu_extent){extent.width, extent.height, extent.depth};
     shape->flags = flags;
     return 0;

@@ -310,10 +310,9 @@ size_t acu_buffer_describe(const acu_buffer *buffer, char *text, size_t size) {
 
 /* ---- views ---- */
 
-/* Makes a buffer on the same memory; returns 0 or a recorded failure. Views are made and released
- * often, and glibc's aligned_alloc(), from which other objects come, takes six times as long as
- * malloc(). */
-static int new_view(const char *call, acu_buffer *of, acu_buffer **view) {
+/* Views are made and released often, and glibc's aligned_alloc(), from which other objects come,
+ * takes six times as long as malloc(). */
+int acu_buffer_new_view(const char *call, const acu_buffer *of, acu_buffer **view) {
     acu_buffer *made = malloc(sizeof *made);
     if (!made)
         return acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "the host has no memory for a buffer");
@@ -341,7 +340,7 @@ acu_result acu_buffer_slice(acu_buffer *buffer, size_t at, size_t count, acu_buf
     *slice = NULL;
     NEED_BUFFER(buffer);
     ACU_TRY(acu_buffer_check_range(__func__, buffer, at, count));
-    ACU_TRY(new_view(__func__, buffer, slice));
+    ACU_TRY(acu_buffer_new_view(__func__, buffer, slice));
     (*slice)->count = count;
     if ((*slice)->pointer)
         (*slice)->pointer += at * acu_dtype_size(buffer->dtype);
@@ -363,7 +362,7 @@ acu_result acu_buffer_reinterpret(acu_buffer *buffer, acu_dtype dtype, acu_buffe
         return ((const acu_pitched_buffer *)buffer)->reinterpret(__func__, buffer, dtype, view);
     ACU_REQUIRE_OF(buffer, bytes % size == 0, ACU_ERROR_DTYPE,
                    "%zu bytes are no whole number of %s", bytes, acu_dtype_name(dtype));
-    ACU_TRY(new_view(__func__, buffer, view));
+    ACU_TRY(acu_buffer_new_view(__func__, buffer, view));
     (*view)->dtype = dtype;
     (*view)->count = bytes / size;
     return 0;

@@ -27,6 +27,9 @@ int acu_buffer_new(const char *call, acu_stream *stream, acu_dtype dtype, size_t
  * recorded for `call`. */
 int acu_buffer_new_on(const char *call, const acu_storage_request *request, acu_buffer **buffer);
 
+/* Makes another buffer of the same elements; returns 0, or a failure recorded for `call`. */
+int acu_buffer_new_view(const char *call, const acu_buffer *of, acu_buffer **view);
+
 /* Adds an owner to the buffer, and one to its memory, for an object that has the address and size
  * of now: while that lives, the buffer does not shrink. An owner of the buffer alone sees what the
  * buffer has become. */

@@ -108,6 +108,25 @@ static int on_raw(const acu_array_making *m, cudaMipmappedArray_t raw, unsigned 
     return 0;
 }
 
+int acu_mipmap_share(const char *call, acu_buffer *memory, cudaMipmappedArray_t raw,
+                     unsigned levels, acu_mipmap **mipmap) {
+    const acu_array_making m = {.call = call, .stream = memory->storage->home};
+    acu_mipmap *made = NULL;
+    ACU_TRY(new_mipmap(call, m.stream, &made));
+    made->raw = raw;
+    made->levels = levels;
+    const int code = ask(&m, made);
+    if (code) {
+        acu_object_discard(&made->object);
+        return code;
+    }
+    made->shape.owned = true; /* by what has the memory */
+    made->shape.memory = memory;
+    acu_object_add_owner(memory);
+    *mipmap = made;
+    return 0;
+}
+
 int acu_mipmap_own(const char *call, acu_stream *stream, cudaMipmappedArray_t raw, unsigned levels,
                    acu_object *owner, acu_mipmap **mipmap) {
     const acu_array_making m = {.call = call, .stream = stream, .owner = owner};
@@ -250,29 +269,14 @@ acu_result acu_mipmap_unmap(acu_mipmap *mipmap, const acu_array_mapping *mapping
 
 acu_result acu_mipmap_get_level(acu_mipmap *mipmap, unsigned level, acu_array **array) {
     ACU_SCOPE();
-    const acu_array_making m = {.call = __func__};
     cudaArray_t raw = NULL;
     ACU_NEED_POINTER(array);
     *array = NULL;
     NEED_MIPMAP(mipmap);
     ACU_REQUIRE_OF(mipmap, level < mipmap->levels, ACU_ERROR_RANGE, "there is no level %u", level);
     ACU_TRY(OUTCOME(mipmap, raw_level(mipmap->object.device, mipmap->raw, level, &raw)));
-    acu_array *made =
-        acu_object_new(__func__, &acu_array_class, sizeof *made, mipmap->object.device);
-    if (!made)
-        return ACU_ERROR_HOST_MEMORY;
-    acu_array_making at = m;
-    at.stream = mipmap->shape.memory->storage->home;
-    const int code = acu_array_ask(&at, raw, &made->shape);
-    if (code) {
-        acu_object_discard(&made->object);
-        return code;
-    }
-    made->raw = raw;
-    made->is_level = true;
-    made->shape.owned = mipmap->shape.owned;
-    made->shape.memory = mipmap->shape.memory;
-    acu_object_add_owner(made->shape.memory);
-    *array = made;
+    ACU_TRY(acu_array_share(__func__, mipmap->shape.memory, raw, array));
+    (*array)->is_level = true;
+    (*array)->shape.owned = mipmap->shape.owned;
     return 0;
 }

@@ -279,6 +279,8 @@ static int free_to_allocator(acu_storage *s) {
 static int free_now(acu_storage *s) {
     if (s->allocator)
         return free_to_allocator(s);
+    if (s->give_back)
+        return s->give_back(s);
     switch (s->memory) {
     case ACU_MEMORY_PINNED:
     case ACU_MEMORY_MAPPED:
@@ -333,8 +335,8 @@ static int free_in_order(acu_storage *s) {
         return ACU_LATER;
     if (!acu_storage_is_only_on(s, s->home->timeline) && !is_unordered(s))
         code = acu_storage_gather_uses(s);
-    if (!code && s->allocator)
-        return free_to_allocator(s);
+    if (!code && (s->allocator || s->give_back))
+        return free_now(s);
     if (!code)
         code = refused ? refused : free_to_pool(s);
     return ACU_LIKELY(code == 0) ? 0 : free_after_failure(s, code);
@@ -344,7 +346,7 @@ static int free_memory(acu_storage *s) {
     bool mine = s->pointer && s->memory != ACU_MEMORY_GRAPH && !acu_is_unloading();
     if (!mine)
         return 0;
-    const bool in_order = s->memory == ACU_MEMORY_POOL || s->allocator;
+    const bool in_order = s->memory == ACU_MEMORY_POOL || s->allocator || s->give_back;
     return in_order && s->owned ? free_in_order(s) : free_after_uses(s, 0);
 }
 
@@ -462,6 +464,7 @@ static acu_storage *new_storage(const char *call, const acu_storage_request *r, 
     s->pointer = s->first.pointer = s->host = NULL;
     s->pool = r->options.pool;
     s->owner = r->owner;
+    s->give_back = r->give_back;
     s->allocator = r->allocator;
     s->piece = NULL;
     s->cache = NULL;

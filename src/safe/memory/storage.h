@@ -64,6 +64,9 @@ typedef struct acu_storage {
     int not_freed;     /* CUDA's code where it was asked to free and refused; else 0 */
     acu_pool *pool;    /* with a reference; NULL: the current pool */
     acu_object *owner; /* the object that has the memory, with a reference; or NULL */
+    /* Gives owned memory back on the home stream, which comes after all uses then; returns 0 or a
+     * recorded code. NULL: the memory is freed as its kind is. */
+    int (*give_back)(struct acu_storage *storage);
     /* Of memory that grows: makes what is missing for all elements, and sets the address. Returns
      * 0, or a recorded code, with nothing changed. NULL: the memory does not grow. */
     int (*fill)(struct acu_storage *storage, void **at);
@@ -163,6 +166,7 @@ typedef struct acu_storage_request {
     void *given;       /* memory that is there already, or is to be registered; NULL: allocate */
     bool owned;        /* the memory is to be freed with the storage */
     acu_object *owner; /* the object that has the memory, to be kept alive; or NULL */
+    int (*give_back)(acu_storage *storage);       /* as that of the storage */
     int (*fill)(acu_storage *storage, void **at); /* as that of the storage */
     size_t capacity;                              /* elements that the memory can grow to */
     acu_access (*access_of)(const acu_storage *storage, int device); /* as that of the storage */
