@@ -82,6 +82,12 @@ build_vulkan() {
     program external "$build"/objects/external/*.o "$build/objects/vulkan/vulkan.o" "$build"/objects/sim/*.o
 }
 
+# Buffers and images of OpenGL, which is opened at run time.
+build_graphics() {
+    define=$more objects graphics "$root"/tests/graphics/*.c
+    program tests/graphics "$build"/objects/graphics/*.o "$build"/objects/sim/*.o
+}
+
 # What is timed: the same loops over anycuda and over NVIDIA's library, which is linked, so one program for each runtime;
 # the safe layer over the raw calls, through any of them; and the simulator, which does the same as one of them.
 build_bench() {
@@ -138,6 +144,7 @@ build_all() {
     build_safe
     build_runtime
     build_vulkan
+    build_graphics
     build_bench
 }
 
