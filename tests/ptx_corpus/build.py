@@ -3,8 +3,8 @@
     tests/ptx_corpus/build.py OUT [--nvcc NVCC]
 
 They are linked with the shared libcudart, and carry PTX alone. A line `// options: …` in a program replaces the
-architecture. What is newer than its sources is left as it is. Exits with 1 if one does not compile, and with 77 where
-there is no nvcc.
+architecture. A folder of own/ is a program of several files, the first of which is main.cu. What is newer than its
+sources is left as it is. Exits with 1 if one does not compile, and with 77 where there is no nvcc.
 """
 
 from __future__ import annotations
@@ -21,10 +21,20 @@ OPTIONS = re.compile(r"^// options: (.*)$", re.M)
 ARCHITECTURE = "-arch=compute_80 -code=compute_80"
 
 
-def command(nvcc: str, source: Path, program: Path) -> list[str]:
-    found = OPTIONS.search(source.read_text())
+def command(nvcc: str, sources: list[Path], program: Path) -> list[str]:
+    found = OPTIONS.search(sources[0].read_text())
     options = (found.group(1) if found else ARCHITECTURE).split()
-    return [nvcc, "-cudart", "shared", "-std=c++17", "--extended-lambda", *options, str(source), "-o", str(program)]
+    files = [str(source) for source in sources]
+    return [nvcc, "-cudart", "shared", "-std=c++17", "--extended-lambda", *options, *files, "-o", str(program)]
+
+
+def programs() -> dict[str, list[Path]]:
+    """The sources of each program."""
+    found = {source.stem: [source] for source in OWN.glob("*.cu")}
+    found |= {
+        main.parent.name: [main, *sorted(set(main.parent.glob("*.cu")) - {main})] for main in OWN.glob("*/main.cu")
+    }
+    return dict(sorted(found.items()))
 
 
 def main() -> int:
@@ -36,14 +46,15 @@ def main() -> int:
         print(f"there is no nvcc ({options.nvcc}): the programs of {OWN} cannot be built", file=sys.stderr)
         return 77
     failed = 0
-    shared = (OWN / "check.h").stat().st_mtime
-    for source in sorted(OWN.glob("*.cu")):
-        program = options.out / f"own_{source.stem}" / "program"
-        if program.exists() and program.stat().st_mtime > max(source.stat().st_mtime, shared):
+    headers = list(OWN.rglob("*.h"))
+    for name, sources in programs().items():
+        program = options.out / f"own_{name}" / "program"
+        newest = max(file.stat().st_mtime for file in sources + headers)
+        if program.exists() and program.stat().st_mtime > newest:
             continue
         program.parent.mkdir(parents=True, exist_ok=True)
-        built = subprocess.run(command(options.nvcc, source, program), check=False, capture_output=True, text=True)
-        print(f"{source.stem}: {'built' if built.returncode == 0 else 'does not compile'}", flush=True)
+        built = subprocess.run(command(options.nvcc, sources, program), check=False, capture_output=True, text=True)
+        print(f"{name}: {'built' if built.returncode == 0 else 'does not compile'}", flush=True)
         if built.returncode:
             print(built.stderr, file=sys.stderr)
             failed += 1

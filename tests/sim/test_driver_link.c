@@ -165,6 +165,119 @@ TEST(what_is_missing) {
                  NULL));
 }
 
+/* ---- what is linked is executed ---- */
+
+/* Links the texts, and lets the kernel "k" of what comes out write so many words. */
+static void run_linked(const char *const *texts, size_t count, uint32_t *words, size_t word_count) {
+    void *linked;
+    CUlinkState linker = linker_with_log();
+    CUmodule module;
+    CUfunction function;
+    CUdeviceptr at;
+    void *args[] = {&at};
+    for (size_t n = 0; n < count; n++)
+        OK(add(linker, texts[n]));
+    OK(cuLinkComplete(linker, &linked, NULL));
+    OK(cuLinkComplete(linker, &linked, NULL)); /* the same again */
+    OK(cuModuleLoadData(&module, linked));
+    OK(cuLinkDestroy(linker));
+    OK(cuModuleGetFunction(&function, module, "k"));
+    OK(cuMemAlloc(&at, word_count * 4));
+    OK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL));
+    OK(cuMemcpyDtoH(words, at, word_count * 4));
+    OK(cuMemFree(at));
+    OK(cuModuleUnload(module));
+}
+
+#define K(declares, instructions)                                                                  \
+    PTX_HEAD declares ".visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<9>; .reg .b64 %d<9>; "    \
+                      ".reg .pred %p;\nld.param.u64 %d1, [p];\n" instructions "ret;\n}\n"
+#define STORE(at)      "st.global.u32 [%d1+" #at "], %r1;\n"
+#define CALL(function) "call (%r1), " function ", (%r1);\n"
+#define UNARY          "(.reg .b32 r) "
+#define OF(name)       name "(.reg .b32 a)"
+
+/* A function and variables of another text, forwards and backwards. */
+TEST(texts_that_refer_to_each_other) {
+    static const char first[] =
+        K(".extern .func " UNARY OF(
+              "twice") ";\n.extern .global .u32 offset;\n"
+                       ".extern .const .u32 factors[3];\n.visible .func " UNARY OF(
+                           "increment") "\n{\nadd.u32 r, a, 1;\nret;\n}\n",
+          "mov.u32 %r1, 20;\n" CALL("twice") "ld.global.u32 %r2, [offset];\n"
+                                             "add.u32 %r1, %r1, %r2;\n" STORE(
+                                                 0) "ld.const.u32 %r1, [factors+8];\n" STORE(4));
+    static const char second[] = PTX_HEAD ".extern .func " UNARY OF(
+        "increment") ";\n.visible .global .u32 offset = 100;\n"
+                     ".visible .const .u32 factors[3] = {7, 8, 9};\n"
+                     ".visible .func " UNARY OF("twice") "\n{\nadd.u32 a, a, a;\n"
+                                                         "call (r), increment, (a);\nret;\n}\n";
+    const char *texts[] = {first, second}, *backwards[] = {second, first};
+    uint32_t words[2];
+    run_linked(texts, 2, words, 2);
+    assert_true(words[0] == 141 && words[1] == 9);
+    run_linked(backwards, 2, words, 2);
+    assert_true(words[0] == 141 && words[1] == 9);
+}
+
+/* Static symbols are a text's own, whatever is called so elsewhere; `add` is an opcode, too. */
+TEST(static_symbols_of_one_name) {
+    static const char first[] =
+        K(".global .u32 own = 1;\n.func " UNARY OF("ret") "\n{\nadd.u32 r, a, 1;\nret;\n}\n"
+                                                          ".extern .func " UNARY OF("other") ";\n",
+          "mov.u32 %r1, 10;\n" CALL("ret") STORE(0) CALL("other")
+              STORE(4) "ld.global.u32 %r1, [own];\n" STORE(8));
+    static const char second[] = PTX_HEAD
+        ".global .u32 own = 30, own$in$1 = 5;\n"
+        ".func " UNARY OF("ret") "\n{\n.reg .pred %p;\nsetp.eq.u32 %p, a, 0;\n@!%p mul.lo.u32 r, "
+                                 "a, 2;\n@%p ret;\nret;\n}\n.visible .func " UNARY OF(
+                                     "other") "\n{\n.reg .b32 %r<3>;\ncall (%r1), ret, "
+                                              "(a);\nld.global.u32 %r2, [own];\n"
+                                              "add.u32 %r1, %r1, %r2;\nld.global.u32 %r2, "
+                                              "[own$in$1];\nadd.u32 r, %r1, %r2;\nret;\n}\n";
+    const char *texts[] = {first, second}, *backwards[] = {second, first};
+    uint32_t words[3];
+    run_linked(texts, 2, words, 3);
+    assert_true(words[0] == 11 && words[1] == 22 + 30 + 5 && words[2] == 1);
+    run_linked(backwards, 2, words, 3);
+    assert_true(words[0] == 11 && words[1] == 22 + 30 + 5 && words[2] == 1);
+}
+
+/* A strong definition counts, wherever it is, else the first weak one; of common ones the largest.
+ */
+TEST(which_definition_counts) {
+    static const char weak[] = K(".weak .global .u32 v = 1;\n.weak .func " UNARY OF(
+                                     "f") "\n.noreturn\n{\nmov.u32 r, 1;\n"
+                                          "ret;\n}\n.common .global .u32 c[1];\n.weak .global "
+                                          ".align 4 .u32 first = 5, last;\n",
+                                 "ld.global.u32 %r1, [v];\n" STORE(0) CALL("f")
+                                     STORE(4) "ld.global.u32 %r1, [first];\n" STORE(8));
+    static const char strong[] = PTX_HEAD ".visible .global .u32 v = 2;\n.visible .func " UNARY OF(
+        "f") "\n{\nmov.u32 r, 2;\nret;\n}\n"
+             ".common .global .u32 c[4];\n.weak .global .align 4 .u32 first = 6;\n.file 1 \"x\"\n"
+             ".visible .global .u32 last = 9;\n.section .debug_str\n{\n.b8 1\n}\n";
+    const char *texts[] = {weak, strong}, *backwards[] = {strong, weak};
+    uint32_t words[3];
+    run_linked(texts, 2, words, 3);
+    assert_true(words[0] == 2 && words[1] == 2 && words[2] == 5);
+    run_linked(backwards, 2, words, 3);
+    assert_true(words[0] == 2 && words[1] == 2 && words[2] == 6);
+}
+
+TEST(what_does_not_fit) {
+    SAYS(CUDA_ERROR_UNKNOWN, link_both(V(".weak .global .b8 v[4]"), V(".weak .global .b8 v[8]")));
+    assert_string_equal(log_text, "error   : Size doesn't match for 'v' in 'it'\n");
+    SAYS(CUDA_ERROR_UNKNOWN,
+         link_both(V(".extern .const .b8 v[4]") USES_V, V(".visible .global .b8 v[4]")));
+    assert_string_equal(log_text, "error   : Memory space doesn't match for 'v' in 'it'\n");
+    SAYS(CUDA_ERROR_UNKNOWN, link_both(F(".visible"), V(".extern .global .u32 f")));
+    SAYS(CUDA_ERROR_UNKNOWN, link_both(DECLARES_F CALLS("f"), PTX_HEAD ".visible .func f()\n{\n"
+                                                                       "ret;\n}\n"));
+    assert_string_equal(log_text, "error   : Prototype doesn't match for 'f' in 'it'\n");
+    OK(link_both(V(".extern .global .u32 v[]") USES_V, V(".visible .global .u32 v[7]")));
+    OK(link_both(V(".common .global .b8 v[4]"), V(".common .global .b8 v[8]")));
+}
+
 /* What could not be added is not there; what was there twice stays wrong. */
 TEST(after_an_error) {
     void *linked;
@@ -229,6 +342,10 @@ int main(void) {
                                        C(what_is_there_twice),
                                        C(what_may_be_there_twice),
                                        C(what_is_missing),
+                                       C(texts_that_refer_to_each_other),
+                                       C(static_symbols_of_one_name),
+                                       C(which_definition_counts),
+                                       C(what_does_not_fit),
                                        C(after_an_error),
                                        C(a_short_log),
                                        C(what_is_wrong)};

@@ -395,6 +395,72 @@ TEST(a_program_is_linked_again) {
     SAYS(cudaErrorNoKernelImageForDevice, load_code(&wrapper, &library));
 }
 
+/* The files' texts are executed, also where machine code was linked for the device. */
+TEST(a_program_of_several_files_is_executed) {
+    static binary linked, one, other, object, cubin;
+    static const char first[] = PTX_HEAD
+        ".extern .global .u32 counter;\n.extern .func (.reg .b32 r) twice(.reg .b32 a);\n"
+        ".visible .entry add(.param .u64 p, .param .u64 q, .param .u64 s, .param .u32 n)\n{\n"
+        ".reg .b32 %r<3>;\n.reg .b64 %d;\nld.param.u64 %d, [p];\nld.global.u32 %r1, [counter];\n"
+        "call (%r1), twice, (%r1);\nst.global.u32 [%d], %r1;\nret;\n}\n";
+    static const char second[] = PTX_HEAD ".visible .global .u32 counter = 7;\n"
+                                          ".visible .func (.reg .b32 r) twice(.reg .b32 a)\n{\n"
+                                          "add.u32 r, a, a;\nret;\n}\n";
+    const void *files[] = {one.at, other.at, object.at, NULL};
+    const struct {
+        uint32_t magic, version;
+        const void *binary;
+        const void *const *files;
+    } wrapper = {0x466243b1, 2, linked.at, files};
+    make_cubin(&cubin, 90);
+    const piece pieces[] = {{KIND_CUBIN, 90, 0, cubin.at, cubin.size, 0},
+                            {KIND_PTX, 52, 0, first, sizeof first, 0},
+                            {KIND_PTX, 52, 0, second, sizeof second, 0},
+                            {KIND_CUBIN, 80, 0, "", 0, 0}};
+    make_fat_binary(&one, &pieces[1], 1);
+    make_fat_binary(&other, &pieces[2], 1);
+    make_fat_binary(&object, &pieces[0], 1); /* an object without PTX */
+    for (int n = 0; n < 2; n++) {
+        cudaLibrary_t library;
+        uint32_t *at, found = 0;
+        unsigned count = 1;
+        void *args[] = {&at, &at, &at, &count};
+        make_fat_binary(&linked, &pieces[n ? 0 : 3], 1);
+        OK(cudaLibraryLoadData(&library, &wrapper, NULL, NULL, 0, NULL, NULL, 0));
+        OK(cudaMalloc((void **)&at, 4));
+        OK(cudaLaunchKernel(kernel_of(library, "add"), dim(1, 1, 1), dim(1, 1, 1), args, 0, NULL));
+        OK(cudaMemcpy(&found, at, 4, cudaMemcpyDeviceToHost));
+        assert_int_equal(found, 14);
+        OK(cudaFree(at));
+        OK(cudaLibraryUnload(library));
+    }
+}
+
+/* Files that do not fit together are an error when something of them is needed. */
+TEST(a_program_whose_files_do_not_fit) {
+    static binary linked, one, other;
+    static const char missing[] =
+        PTX_HEAD ".extern .func f();\n.visible .entry add()\n{\ncall f;\nret;\n}\n";
+    static const char twice[] = PTX_HEAD ".visible .entry add()\n{\nret;\n}\n";
+    const void *files[] = {one.at, other.at, NULL};
+    const struct {
+        uint32_t magic, version;
+        const void *binary;
+        const void *const *files;
+    } wrapper = {0x466243b1, 2, linked.at, files};
+    const piece pieces[] = {{KIND_CUBIN, 80, 0, "", 0, 0},
+                            {KIND_PTX, 52, 0, missing, sizeof missing, 0},
+                            {KIND_PTX, 52, 0, twice, sizeof twice, 0}};
+    cudaLibrary_t library;
+    make_fat_binary(&linked, &pieces[0], 1);
+    make_fat_binary(&one, &pieces[2], 1);
+    make_fat_binary(&other, &pieces[2], 1);
+    SAYS(cudaErrorInvalidSource, load_code(&wrapper, &library));
+    make_fat_binary(&one, &pieces[1], 1);
+    files[1] = NULL;
+    SAYS(cudaErrorInvalidSource, load_code(&wrapper, &library));
+}
+
 /* ---- damage: from files, whose size is known, so that a sanitizer sees who reads on ---- */
 
 static void try_file(const unsigned char *at, size_t size) {
@@ -484,6 +550,8 @@ int main(void) {
         T(packed_with_lz4),
         T(packed_with_zstd),
         T(a_program_is_linked_again),
+        T(a_program_of_several_files_is_executed),
+        T(a_program_whose_files_do_not_fit),
         T(damaged_machine_code),
         T(damaged_fat_binaries),
         T(a_wrapper_in_a_file),

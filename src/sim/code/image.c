@@ -8,6 +8,7 @@
 
 #include "sim/code/bytes.h"
 #include "sim/code/execute.h"
+#include "sim/code/link.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -198,22 +199,27 @@ static bool add_variables(acu_sim_code_image *to, acu_sim_code_image *from) {
     return true;
 }
 
-/* Machine code is not executed, but the PTX beside it is, which may have variables that the machine
- * code needs no more. Without such PTX the image stays as it is. */
+/* Gives the image, which is machine code and is not executed, the PTX that was `beside` it, which
+ * may have variables that the machine code needs no more. */
+static cudaError_t take_text(acu_sim_code_image *image, acu_sim_code_image *beside) {
+    if (!add_variables(image, beside))
+        return cudaErrorMemoryAllocation;
+    image->text = beside->text;
+    image->text_size = beside->text_size;
+    image->has_addresses = beside->has_addresses;
+    beside->text = NULL;
+    return cudaSuccess;
+}
+
+/* Without PTX that can be read the image stays as it is. */
 static cudaError_t add_text(acu_sim_code_image *image, acu_sim_bytes pieces) {
     char why[256] = "";
     acu_sim_code_image beside = {0};
     reader r = {.image = &beside, .why = why, .room = sizeof why};
     piece ptx = find_piece(pieces, BEST_PTX);
     cudaError_t result = ptx.code.at ? read_piece(&r, &ptx) : cudaErrorInvalidPtx;
-    if (!result && !add_variables(image, &beside))
-        result = cudaErrorMemoryAllocation;
-    if (!result) {
-        image->text = beside.text;
-        image->text_size = beside.text_size;
-        image->has_addresses = beside.has_addresses;
-        beside.text = NULL;
-    }
+    if (!result)
+        result = take_text(image, &beside);
     acu_sim_image_clear(&beside);
     return result == cudaErrorMemoryAllocation ? result : cudaSuccess;
 }
@@ -232,12 +238,18 @@ static cudaError_t read_pieces(reader *r, acu_sim_bytes pieces) {
     return result || !r->image->binary ? result : add_text(r->image, pieces);
 }
 
+/* Finds the pieces of a fat binary. */
+static cudaError_t find_pieces(acu_sim_bytes code, acu_sim_bytes *pieces) {
+    uint64_t head = acu_sim_bytes_number(code, 6, 2), size = acu_sim_bytes_number(code, 8, 8);
+    return acu_sim_bytes_number(code, 4, 2) == 1 && head >= 16 &&
+                   acu_sim_bytes_part(code, head, size, pieces)
+               ? cudaSuccess
+               : cudaErrorInvalidKernelImage;
+}
+
 static cudaError_t read_fat_binary(reader *r, acu_sim_bytes code) {
     acu_sim_bytes pieces;
-    uint64_t head = acu_sim_bytes_number(code, 6, 2), size = acu_sim_bytes_number(code, 8, 8);
-    if (acu_sim_bytes_number(code, 4, 2) != 1 || head < 16 ||
-        !acu_sim_bytes_part(code, head, size, &pieces))
-        return cudaErrorInvalidKernelImage;
+    SIM_TRY(find_pieces(code, &pieces));
     return read_pieces(r, pieces);
 }
 
@@ -267,38 +279,57 @@ static cudaError_t read_any(reader *r, const void *code, size_t size) {
                                      : cudaErrorInvalidKernelImage;
 }
 
-/* Moves the kernels and variables of one image to the other; false without memory. */
-static bool merge(acu_sim_code_image *to, acu_sim_code_image *from) {
-    size_t entries = to->entry_count + from->entry_count + 1;
-    size_t variables = to->variable_count + from->variable_count + 1;
-    acu_sim_entry *more = realloc(to->entries, entries * sizeof *more);
-    to->entries = more ? more : to->entries;
-    acu_sim_variable *others = realloc(to->variables, variables * sizeof *others);
-    to->variables = others ? others : to->variables;
-    if (!more || !others)
-        return false;
-    for (size_t i = 0; i < from->entry_count; i++)
-        to->entries[to->entry_count++] = from->entries[i];
-    for (size_t i = 0; i < from->variable_count; i++)
-        to->variables[to->variable_count++] = from->variables[i];
-    to->constant_bytes += from->constant_bytes;
-    to->target = from->target > to->target ? from->target : to->target;
-    from->entry_count = from->variable_count = 0;
-    return true;
+/* ---- programs of several files ---- */
+
+/* Keeps the first line of the linker's log. */
+static void keep_line(void *data, const char *line) {
+    const reader *r = data;
+    if (!r->why[0])
+        snprintf(r->why, r->room, "%.*s", (int)strcspn(line, "\n"), line);
 }
 
-/* Reads the codes that a program of several files was linked from, in place of the linked one,
- * which is for other devices. The list ends with NULL. */
-static cudaError_t read_linked(reader *r, const void *const *linked) {
-    cudaError_t result = cudaSuccess;
-    for (; !result && *linked; linked++) {
-        acu_sim_code_image part = {0};
-        reader of_part = {.image = &part, .why = r->why, .room = r->room};
-        result = read_any(&of_part, *linked, SIZE_MAX);
-        if (!result && !merge(r->image, &part))
-            result = cudaErrorMemoryAllocation;
-        acu_sim_image_clear(&part);
+/* Adds the PTX of one file. Files that have machine code only are of a library of NVIDIA's. */
+static cudaError_t add_file(reader *r, acu_sim_link *link, const void *code, bool *is_library) {
+    acu_sim_bytes pieces;
+    acu_sim_code_image *image;
+    if (!begins(code, SIZE_MAX, FAT_BINARY_MAGIC))
+        return cudaErrorInvalidKernelImage;
+    SIM_TRY(find_pieces((acu_sim_bytes){code, SIZE_MAX}, &pieces));
+    const piece ptx = find_piece(pieces, BEST_PTX), any = find_piece(pieces, INT_MAX);
+    if (!rank_piece(&ptx)) {
+        *is_library = true;
+        return rank_piece(&any) ? cudaSuccess : cudaErrorNoKernelImageForDevice;
     }
+    if (!(image = calloc(1, sizeof *image)))
+        return cudaErrorMemoryAllocation;
+    image->refs = 1;
+    reader of_file = {.image = image, .why = r->why, .room = r->room};
+    cudaError_t result = read_piece(&of_file, &ptx);
+    if (!result)
+        result = acu_sim_link_add(link, image, "a file of the program");
+    acu_sim_image_release(image);
+    return result;
+}
+
+static cudaError_t link_files(reader *r, acu_sim_link *link, const void *const *files) {
+    cudaError_t result = cudaSuccess;
+    bool with_libraries = false;
+    char *text;
+    size_t size;
+    for (; !result && *files; files++)
+        result = add_file(r, link, *files, &with_libraries);
+    if (!result)
+        result = acu_sim_link_complete(link, with_libraries, &text, &size);
+    if (!result)
+        result = text ? read_ptx(r, text, size) : cudaErrorNoKernelImageForDevice;
+    return result;
+}
+
+/* Links the PTX of the files that a program consists of. The list ends with NULL. */
+static cudaError_t read_linked(reader *r, const void *const *files) {
+    acu_sim_link *link = acu_sim_link_new(keep_line, r);
+    cudaError_t result = link ? link_files(r, link, files) : cudaErrorMemoryAllocation;
+    acu_sim_link_free(link);
     return result;
 }
 
@@ -309,12 +340,29 @@ typedef struct wrapper {
     const void *const *linked; /* version 2: the codes that `binary` was linked from, then NULL */
 } wrapper;
 
+/* Adds the files' PTX to machine code that nvcc linked. Without such PTX the image stays as it is.
+ */
+static cudaError_t add_linked(acu_sim_code_image *image, const void *const *files) {
+    char why[256] = "";
+    acu_sim_code_image beside = {0};
+    reader r = {.image = &beside, .why = why, .room = sizeof why};
+    cudaError_t result = read_linked(&r, files);
+    if (!result)
+        result = take_text(image, &beside);
+    acu_sim_image_clear(&beside);
+    return result == cudaErrorMemoryAllocation ? result : cudaSuccess;
+}
+
+/* Code that nvcc linked for other devices is linked again. */
 static cudaError_t read_wrapped(reader *r, const wrapper *w) {
+    const void *const *files = w->version == 2 && w->linked && *w->linked ? w->linked : NULL;
     cudaError_t result = read_any(r, w->binary, SIZE_MAX);
-    if (result != cudaErrorNoKernelImageForDevice || w->version != 2 || !w->linked || !*w->linked)
+    if (!result && files && r->image->binary && !r->image->text)
+        return add_linked(r->image, files);
+    if (result != cudaErrorNoKernelImageForDevice || !files)
         return result;
     acu_sim_image_clear(r->image);
-    return read_linked(r, w->linked);
+    return read_linked(r, files);
 }
 
 cudaError_t acu_sim_image_read(const void *code, size_t size, acu_sim_code_image **image, char *why,

@@ -78,10 +78,6 @@ typedef struct acu_sim_options {
     unsigned library_count;
 } acu_sim_options;
 
-/* The first line of linked PTX. Of two definitions in such PTX the first one counts, because the
- * linker has checked before that there may be two. */
-#define SIM_LINKED "// linked by the simulator\n"
-
 /*
  * Reads the declarations of PTX into the empty `image`, which the caller clears, also on failure.
  * `newest` is the newest PTX version that is accepted. On failure `why` has one line, as ptxas

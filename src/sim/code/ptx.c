@@ -27,7 +27,6 @@ typedef struct parser {
     acu_sim_code_image *image;
     enum { LOCAL, VISIBLE, WEAK, EXTERN } linkage; /* of the current statement */
     int newest;                                    /* PTX version that is accepted */
-    bool linked; /* two definitions of one name are allowed, because the linker has checked them */
     shared_variable *shared;
     size_t shared_count;
     char *why;   /* a line for the compiler's log */
@@ -407,34 +406,37 @@ static bool refuse_duplicate(parser *p, const declaration *d) {
                    d->name);
 }
 
-/* Reads a variable behind .global or .const. An extern variable is defined by other PTX. */
-static bool read_variable(parser *p, bool constant) {
-    declaration d;
+/* Reads the initial value of a variable, and keeps the variable. */
+static bool add_variable(parser *p, const declaration *d, bool constant) {
     acu_sim_code_image *image = p->image;
-    if (!read_declaration(p, &d))
-        return false;
-    parser named = {.word = d.name, .length = d.length, .image = image};
-    if (!add_symbol(p, d.name, d.length, p->linkage != EXTERN))
-        return false;
-    if (p->linkage == EXTERN)
-        return skip_statement(p);
+    parser named = {
+        .word = d->name, .length = d->length, .image = image, .why = p->why, .room = p->room};
     if (is_taken(&named))
-        return p->linked ? skip_statement(p) : refuse_duplicate(p, &d);
+        return refuse_duplicate(p, d);
     acu_sim_variable *variable =
         append(p, (void **)&image->variables, &image->variable_count, sizeof *image->variables);
     if (!variable)
         return false;
     variable->constant = constant;
-    variable->managed = d.managed;
-    variable->size = d.size;
-    named.why = p->why;
-    named.room = p->room;
+    variable->managed = d->managed;
+    variable->size = d->size;
     if (!(variable->name = copy_word(&named)))
         return fail_without_memory(p);
-    image->constant_bytes += constant ? d.size : 0;
-    if (accept(p, "=") && !read_initializer(p, &d, variable))
-        return false;
-    return expect(p, ";");
+    image->constant_bytes += constant ? d->size : 0;
+    return !accept(p, "=") || read_initializer(p, d, variable);
+}
+
+/* Reads the variables behind .global or .const. An extern one is defined by other PTX. */
+static bool read_variables(parser *p, bool constant) {
+    declaration all = {0};
+    bool good = read_qualifiers(p, &all);
+    do {
+        declaration d = all;
+        good = good && read_declarator(p, &d) &&
+               add_symbol(p, d.name, d.length, p->linkage != EXTERN) &&
+               (p->linkage == EXTERN || add_variable(p, &d, constant));
+    } while (good && accept(p, ","));
+    return good && expect(p, ";");
 }
 
 static bool read_shared(parser *p) {
@@ -583,11 +585,11 @@ static bool read_entry(parser *p) {
     acu_sim_code_image *image = p->image;
     if (!is_name(p))
         return refuse_word(p);
+    if (p->linkage == EXTERN) /* a kernel of other PTX, which kernels of this one launch */
+        return read_function(p);
     if (is_taken(p))
-        return p->linked
-                   ? read_function(p)
-                   : fail_as(p, cudaErrorInvalidPtx, "Duplicate definition of function '%.*s'",
-                             (int)p->length, p->word);
+        return fail_as(p, cudaErrorInvalidPtx, "Duplicate definition of function '%.*s'",
+                       (int)p->length, p->word);
     acu_sim_entry *entry =
         append(p, (void **)&image->entries, &image->entry_count, sizeof *image->entries);
     if (!entry || !(entry->name = copy_word(p)))
@@ -686,9 +688,9 @@ static bool read_statement(parser *p) {
     if (accept(p, ".func"))
         return read_function(p);
     if (accept(p, ".global"))
-        return read_variable(p, false);
+        return read_variables(p, false);
     if (accept(p, ".const"))
-        return read_variable(p, true);
+        return read_variables(p, true);
     if (accept(p, ".shared"))
         return read_shared(p);
     if (accept(p, ".address_size")) {
@@ -736,8 +738,6 @@ cudaError_t acu_sim_ptx_read(const char *text, size_t size, int newest, acu_sim_
                 .end = text + size,
                 .line = 1,
                 .newest = newest,
-                .linked =
-                    size >= strlen(SIM_LINKED) && memcmp(text, SIM_LINKED, strlen(SIM_LINKED)) == 0,
                 .image = image,
                 .why = why,
                 .room = room};

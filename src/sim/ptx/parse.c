@@ -223,8 +223,6 @@ ptx_result acu_ptx_parse(const char *text, size_t size, int newest, ptx_module *
         p->last_variable = &p->module->variables;
         p->last_function = &p->module->functions;
         acu_ptx_text_begin(&p->text, text, size);
-        p->linked =
-            strncmp(text, PTX_LINKED, size < strlen(PTX_LINKED) ? size : strlen(PTX_LINKED)) == 0;
         if (!setjmp(p->end))
             read_module(p);
         result = p->result;

@@ -14,10 +14,6 @@ typedef enum ptx_result {
     PTX_NOT_SIMULATED,  /* right, but the simulator does not execute it: 801 */
 } ptx_result;
 
-/* The first line of linked PTX. Of two definitions in such PTX the first one counts, because the
- * linker has checked before that there may be two. */
-#define PTX_LINKED "// linked by the simulator\n"
-
 /* What is in the body of a kernel that the simulator's compiler has only declared (.pragma). */
 #define PTX_DECLARED "\"anycuda: declared only\""
 

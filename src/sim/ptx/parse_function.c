@@ -356,13 +356,9 @@ void acu_ptx_parse_function(ptx_parser *p, bool is_entry) {
         acu_ptx_parse_expect(p, ";");
         return;
     }
-    if (known != f && known->has_body) {
-        if (!p->linked)
-            acu_ptx_parse_fail(p, PTX_INVALID, f->place, "Duplicate definition of function '%s'",
-                               f->name);
-        skip_braces(p);
-        return;
-    }
+    if (known != f && known->has_body)
+        acu_ptx_parse_fail(p, PTX_INVALID, f->place, "Duplicate definition of function '%s'",
+                           f->name);
     if (known != f)
         define(known, f);
     p->function = known;

@@ -219,8 +219,6 @@ static void add_variable(ptx_parser *p, ptx_variable *v) {
             }
             return;
         }
-        if (p->linked)
-            return;
     }
     v->owner = p->function;
     acu_ptx_parse_add_name(p, (ptx_name){.name = v->name, .kind = PTX_NAME_VARIABLE, .is = v});

@@ -25,7 +25,6 @@ typedef struct ptx_parser {
     ptx_variable **last_variable;
     ptx_function **last_function;
     ptx_linkage linkage;
-    bool linked; /* what is there twice counts once, because the linker has looked at it */
     int newest;
     /* The function that is read. */
     ptx_function *function;

@@ -94,6 +94,7 @@ static void take_mark(ptx_text *t) {
 
 void acu_ptx_text_next(ptx_text *t) {
     t->before = (ptx_place){t->line, (unsigned)(t->at - t->line_begin) + 1};
+    t->end_before = t->at;
     skip_blank(t);
     t->word = t->at;
     t->place = (ptx_place){t->line, (unsigned)(t->at - t->line_begin) + 1};

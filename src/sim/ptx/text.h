@@ -12,8 +12,9 @@ typedef struct ptx_text {
     const char *at, *end;
     const char *word;
     size_t length;
-    ptx_place place;  /* of the word */
-    ptx_place before; /* of the end of the word before it */
+    ptx_place place;        /* of the word */
+    ptx_place before;       /* of the end of the word before it */
+    const char *end_before; /* where that is */
     const char *line_begin;
     unsigned line;
 } ptx_text;
