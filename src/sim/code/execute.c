@@ -2,6 +2,7 @@
 #include "sim/code/execute.h"
 
 #include "sim/code/finding.h"
+#include "sim/code/device_runtime.h"
 #include "sim/code/function.h"
 #include "sim/code/heap.h"
 #include "sim/code/print.h"
@@ -88,6 +89,13 @@ void acu_sim_execute_forget(acu_sim_code_image *image) {
     free(image->why);
 }
 
+acu_sim_function *acu_sim_execute_function(const acu_sim_module *module, uint64_t pointer) {
+    const ptx_module *ptx = read_module(module->image);
+    const ptx_function *f = ptx ? acu_ptx_function_at(ptx, pointer) : NULL;
+    const int index = f && f->is_entry ? acu_sim_image_entry(module->image, f->name) : -1;
+    return index < 0 ? NULL : &module->functions[index];
+}
+
 /* ---- variables ---- */
 
 static uint64_t address_of_variable(const acu_sim_module *module, const char *name) {
@@ -120,6 +128,8 @@ void acu_sim_execute_relocate(acu_sim_module *module) {
 
 /* What a running kernel asks of the simulator. */
 typedef struct machine {
+    const acu_sim_kernel_launch *launch;
+    acu_sim_children *children;
     const acu_sim_module *module;
     const acu_sim_device *device;
     const acu_sim_graph *graph; /* that the launch belongs to; NULL: none */
@@ -128,7 +138,7 @@ typedef struct machine {
     uint64_t barrier[8]; /* of the grid; its blocks count in it */
 } machine;
 
-/* Finds memory that only kernels have: of the heap, or the grid's barrier. */
+/* Finds memory that only kernels have: of the heap, the grid's barrier, or for launches. */
 static bool find_own(machine *m, uint64_t address, ptx_range *found) {
     acu_sim_heap *heap = acu_sim_heap_of(m->module->context, false);
     size_t bytes = 0;
@@ -137,7 +147,11 @@ static bool find_own(machine *m, uint64_t address, ptx_range *found) {
         own = (char *)m->barrier;
         bytes = sizeof m->barrier;
     }
-    *found = (ptx_range){.base = (uintptr_t)own, .bytes = own, .writable = true};
+    bool writable = true;
+    if (!own)
+        own =
+            acu_sim_children_find(m->children, (const void *)(uintptr_t)address, &bytes, &writable);
+    *found = (ptx_range){.base = (uintptr_t)own, .bytes = own, .writable = writable};
     found->last = found->base + bytes - 1;
     return own != NULL;
 }
@@ -204,6 +218,11 @@ static void take_finding(void *data, const ptx_finding *finding) {
     acu_sim_finding_add(m->kernel, finding);
 }
 
+static void call_runtime(void *data, ptx_runtime_call *call) {
+    const machine *m = data;
+    acu_sim_device_runtime_call(m->children, m->launch, call);
+}
+
 static const void *open_object(void *data, uint64_t handle, bool is_surface) {
     machine *m = data;
     return acu_sim_texture_unit_open(&m->unit, handle, is_surface);
@@ -236,9 +255,11 @@ static void report(const acu_sim_kernel_launch *prepared, const ptx_fault *fault
     fprintf(stderr, "%s%s\n", i ? "; " : "", place);
 }
 
-cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared) {
+cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared, acu_sim_children *children) {
     const acu_sim_function *function = prepared->function;
-    machine m = {.module = function->module,
+    machine m = {.launch = prepared,
+                 .children = children,
+                 .module = function->module,
                  .device = function->module->device,
                  .graph = acu_sim_self()->graph,
                  .kernel = function->entry->name};
@@ -250,6 +271,7 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared) {
                          .print = print,
                          .finding = take_finding,
                          .unwritten = acu_sim_unwritten_word,
+                         .runtime = call_runtime,
                          .textures = &textures,
                          .data = &m,
                          .capability = capability_of(m.device)};

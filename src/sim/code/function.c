@@ -243,7 +243,7 @@ static cudaError_t find(const void *func, acu_sim_function **function) {
                   : cudaErrorInvalidDeviceFunction;
 }
 
-static void describe(const acu_sim_function *f, struct cudaFuncAttributes *a) {
+void acu_sim_function_describe(const acu_sim_function *f, struct cudaFuncAttributes *a) {
     const acu_sim_settings *set =
         acu_sim_behaviour_attributes_are_the_kernels() ? &f->of_kernel : &f->set;
     *a = (struct cudaFuncAttributes){
@@ -270,7 +270,7 @@ cudaError_t acu_sim_cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const
     SIM_TRY(find(func, &f));
     if (!attr)
         return cudaErrorInvalidValue;
-    describe(f, attr);
+    acu_sim_function_describe(f, attr);
     return cudaSuccess;
 }
 

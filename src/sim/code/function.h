@@ -43,6 +43,9 @@ cudaError_t acu_sim_function_set(acu_sim_function *function, int attribute, int 
 cudaError_t acu_sim_kernel_get(const acu_sim_function *function, int attribute, int *value);
 cudaError_t acu_sim_kernel_set(acu_sim_function *function, int attribute, int value);
 
+/* Writes all attributes that the runtime has of the function. */
+void acu_sim_function_describe(const acu_sim_function *function, struct cudaFuncAttributes *all);
+
 /* Returns the registers that a thread uses. */
 unsigned acu_sim_function_registers(const acu_sim_function *function);
 

@@ -190,7 +190,8 @@ static cudaError_t execute(const acu_sim_kernel_launch *prepared, acu_sim_kernel
     return run.result;
 }
 
-cudaError_t acu_sim_kernel_launch_run(const acu_sim_kernel_launch *prepared) {
+/* Runs one grid, and adds what it launches to `children`. */
+static cudaError_t run_grid(const acu_sim_kernel_launch *prepared, acu_sim_children *children) {
     acu_sim_thread *self = acu_sim_self();
     acu_sim_kernel function = NULL;
     pthread_mutex_lock(&acu_sim_lock);
@@ -206,11 +207,28 @@ cudaError_t acu_sim_kernel_launch_run(const acu_sim_kernel_launch *prepared) {
                 prepared->function->entry->name);
     pthread_mutex_unlock(&acu_sim_lock);
     const cudaError_t result = function ? execute(prepared, function, self)
-                               : runs   ? acu_sim_execute_run(prepared)
+                               : runs   ? acu_sim_execute_run(prepared, children)
                                : loaded ? cudaErrorNotSupported
                                         : cudaErrorLaunchFailure;
     acu_sim_running_end(&self->running);
     return result;
+}
+
+/* A grid ends after all that it and its children launched. */
+cudaError_t acu_sim_kernel_launch_run(const acu_sim_kernel_launch *prepared) {
+    acu_sim_children children = {.first = NULL};
+    cudaError_t result = run_grid(prepared, &children);
+    for (acu_sim_child *next; !result && (next = acu_sim_children_take(&children)) != NULL;) {
+        result = next->launch ? run_grid(next->launch, &children)
+                              : acu_sim_child_copy(next, prepared->function->module);
+        acu_sim_child_free(next);
+    }
+    acu_sim_children_clear(&children);
+    return result;
+}
+
+size_t acu_sim_kernel_launch_bytes(const acu_sim_kernel_launch *prepared) {
+    return prepared->function->entry->param_bytes;
 }
 
 /* ---- validating ---- */

@@ -41,12 +41,16 @@ acu_sim_kernel_launch *acu_sim_kernel_launch_clone(const acu_sim_kernel_launch *
 /* Frees a prepared launch; NULL is fine. */
 void acu_sim_kernel_launch_free(acu_sim_kernel_launch *prepared);
 
+/* Returns the bytes of the arguments. */
+size_t acu_sim_kernel_launch_bytes(const acu_sim_kernel_launch *prepared);
+
 /* Returns the kernel's name in its module. */
 const char *acu_sim_kernel_launch_name(const acu_sim_kernel_launch *prepared);
 acu_sim_context *acu_sim_kernel_launch_context(const acu_sim_kernel_launch *prepared);
 
-/* Calls the C function that is registered for the kernel. The lock is not held, because the
- * function may run for long. The error returned is the context's: it is sticky. */
+/* Calls the C function that is registered for the kernel, or executes its PTX, and then all that
+ * this launches. The lock is not held, because it may take long. The error returned is the
+ * context's: it is sticky. */
 cudaError_t acu_sim_kernel_launch_run(const acu_sim_kernel_launch *prepared);
 
 /* Change a launch that a node has. False where the grid is beyond the device's limits, or the bytes

@@ -579,17 +579,19 @@ static bool read_body(parser *p, acu_sim_entry *entry) {
     return valid;
 }
 
-static bool read_function(parser *p);
+/* Takes the last entry back, which was declared only: other PTX, or the text below, defines it. */
+static bool drop_entry(parser *p) {
+    acu_sim_entry *entry = &p->image->entries[--p->image->entry_count];
+    free(entry->name);
+    free(entry->params);
+    return skip_statement(p);
+}
 
 static bool read_entry(parser *p) {
     acu_sim_code_image *image = p->image;
     if (!is_name(p))
         return refuse_word(p);
-    if (p->linkage == EXTERN) /* a kernel of other PTX, which kernels of this one launch */
-        return read_function(p);
-    if (is_taken(p))
-        return fail_as(p, cudaErrorInvalidPtx, "Duplicate definition of function '%.*s'",
-                       (int)p->length, p->word);
+    const bool taken = is_taken(p);
     acu_sim_entry *entry =
         append(p, (void **)&image->entries, &image->entry_count, sizeof *image->entries);
     if (!entry || !(entry->name = copy_word(p)))
@@ -597,8 +599,14 @@ static bool read_entry(parser *p) {
     const char *name = p->word;
     const size_t length = p->length;
     advance(p);
-    return read_params(p, entry) && read_limits(p, entry) &&
-           add_symbol(p, name, length, is(p, "{")) && read_body(p, entry);
+    if (!read_params(p, entry) || !read_limits(p, entry) ||
+        !add_symbol(p, name, length, is(p, "{")))
+        return false;
+    if (!is(p, "{"))
+        return drop_entry(p);
+    return taken ? fail_as(p, cudaErrorInvalidPtx, "Duplicate definition of function '%.*s'",
+                           (int)length, name)
+                 : read_body(p, entry);
 }
 
 /* Reads a device function. Its name is the first one outside the parentheses of results, parameters

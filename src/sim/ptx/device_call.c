@@ -1,19 +1,13 @@
 /* Functions of CUDA's device runtime, which PTX declares and nothing defines. */
+#include "sim/ptx/device_call.h"
+
+#include "sim/ptx/access.h"
 #include "sim/ptx/grid.h"
 #include "sim/ptx/lower_inside.h"
-#include "sim/ptx/access.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { MOST_ARGUMENTS = 5 };
-
-/* Where a call's arguments and result are; `more` of its operation. */
-typedef struct device_call {
-    ptx_copy_place arguments[MOST_ARGUMENTS], result;
-    uint32_t sizes[MOST_ARGUMENTS], result_size;
-} device_call;
 
 static char *place(const ptx_warp *w, ptx_copy_place p, unsigned lane, uint32_t size) {
     if (p.in_slot)
@@ -21,11 +15,22 @@ static char *place(const ptx_warp *w, ptx_copy_place p, unsigned lane, uint32_t 
     return w->local + lane * w->local_stride + w->frame->local + p.at;
 }
 
-static uint64_t argument(const ptx_warp *w, const device_call *call, unsigned n, unsigned lane) {
+const char *acu_ptx_call_place(const ptx_warp *w, const ptx_device_call *call, unsigned n,
+                               unsigned lane) {
+    return place(w, call->arguments[n], lane, call->sizes[n]);
+}
+
+uint64_t acu_ptx_call_argument(const ptx_warp *w, const ptx_device_call *call, unsigned n,
+                               unsigned lane) {
     uint64_t value = 0;
-    memcpy(&value, place(w, call->arguments[n], lane, call->sizes[n]),
-           call->sizes[n] < 8 ? call->sizes[n] : 8);
+    memcpy(&value, acu_ptx_call_place(w, call, n, lane), call->sizes[n] < 8 ? call->sizes[n] : 8);
     return value;
+}
+
+void acu_ptx_call_return(const ptx_warp *w, const ptx_device_call *call, unsigned lane,
+                         uint64_t value) {
+    if (call->result_size == 4 || call->result_size == 8)
+        memcpy(place(w, call->result, lane, call->result_size), &value, call->result_size);
 }
 
 /* Copies a text of the device's; "" for NULL. What does not fit is left out. */
@@ -179,17 +184,16 @@ static void print_lane(ptx_warp *w, const ptx_op *op, unsigned lane, const char 
 
 /* int vprintf(const char *format, void *arguments) */
 static void do_vprintf(ptx_warp *w, const ptx_op *op) {
-    const device_call *call = op->more;
+    const ptx_device_call *call = op->more;
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
         char format[4096];
-        read_text(w, op, lane, argument(w, call, 0, lane), format, sizeof format);
-        print_lane(w, op, lane, format, argument(w, call, 1, lane));
+        read_text(w, op, lane, acu_ptx_call_argument(w, call, 0, lane), format, sizeof format);
+        print_lane(w, op, lane, format, acu_ptx_call_argument(w, call, 1, lane));
         int result = 0;
         for (const char *at = format; (at = strchr(at, '%')) != NULL; at++)
             result++;
-        if (call->result_size == 4)
-            memcpy(place(w, call->result, lane, 4), &result, 4);
+        acu_ptx_call_return(w, call, lane, (uint64_t)result);
     }
 }
 
@@ -198,18 +202,18 @@ static void do_vprintf(ptx_warp *w, const ptx_op *op) {
 /* void __assertfail(const char *message, const char *file, unsigned line, const char *function,
  * size_t size) */
 static void do_assertfail(ptx_warp *w, const ptx_op *op) {
-    const device_call *call = op->more;
+    const ptx_device_call *call = op->more;
     unsigned lane = (unsigned)__builtin_ctz(w->mask);
     char message[256], file[256], function[256];
-    read_text(w, op, lane, argument(w, call, 0, lane), message, sizeof message);
-    read_text(w, op, lane, argument(w, call, 1, lane), file, sizeof file);
-    read_text(w, op, lane, argument(w, call, 3, lane), function, sizeof function);
+    read_text(w, op, lane, acu_ptx_call_argument(w, call, 0, lane), message, sizeof message);
+    read_text(w, op, lane, acu_ptx_call_argument(w, call, 1, lane), file, sizeof file);
+    read_text(w, op, lane, acu_ptx_call_argument(w, call, 3, lane), function, sizeof function);
     const unsigned *block = w->block->launch->block;
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned thread = w->number * PTX_LANES + (unsigned)__builtin_ctz(left);
         fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
-                file, (unsigned)argument(w, call, 2, lane), function, w->block->index[0],
-                w->block->index[1], w->block->index[2], thread % block[0],
+                file, (unsigned)acu_ptx_call_argument(w, call, 2, lane), function,
+                w->block->index[0], w->block->index[1], w->block->index[2], thread % block[0],
                 thread / block[0] % block[1], thread / block[0] / block[1], message);
     }
     acu_ptx_fail(w, lane, op, 710, 0, "assertion `%.150s` failed", message);
@@ -219,16 +223,15 @@ static void do_assertfail(ptx_warp *w, const ptx_op *op) {
 
 /* void *malloc(size_t bytes) */
 static void do_malloc(ptx_warp *w, const ptx_op *op) {
-    const device_call *call = op->more;
+    const ptx_device_call *call = op->more;
     const ptx_machine *machine = w->worker->launch->machine;
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
-        uint64_t bytes = argument(w, call, 0, lane),
+        uint64_t bytes = acu_ptx_call_argument(w, call, 0, lane),
                  memory = machine->allocate ? machine->allocate(machine->data, bytes) : 0;
         if (memory && w->block->check)
             acu_ptx_check_forget(w, memory, bytes);
-        if (call->result_size == 8)
-            memcpy(place(w, call->result, lane, 8), &memory, 8);
+        acu_ptx_call_return(w, call, lane, memory);
     }
 }
 
@@ -237,7 +240,7 @@ static void do_free(ptx_warp *w, const ptx_op *op) {
     const ptx_machine *machine = w->worker->launch->machine;
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
-        uint64_t memory = argument(w, op->more, 0, lane);
+        uint64_t memory = acu_ptx_call_argument(w, op->more, 0, lane);
         if (memory && !(machine->release && machine->release(machine->data, memory)))
             acu_ptx_fail(w, lane, op, 719, memory, "free() of what malloc() did not return");
     }
@@ -247,12 +250,12 @@ static void do_free(ptx_warp *w, const ptx_op *op) {
 
 /* void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned value) */
 static void do_set_conditional(ptx_warp *w, const ptx_op *op) {
-    const device_call *call = op->more;
+    const ptx_device_call *call = op->more;
     const ptx_machine *machine = w->worker->launch->machine;
     for (uint32_t left = w->mask; left && machine->set_conditional; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
-        machine->set_conditional(machine->data, argument(w, call, 0, lane),
-                                 (unsigned)argument(w, call, 1, lane));
+        machine->set_conditional(machine->data, acu_ptx_call_argument(w, call, 0, lane),
+                                 (unsigned)acu_ptx_call_argument(w, call, 1, lane));
     }
 }
 
@@ -276,16 +279,17 @@ static ptx_copy_place place_of(ptx_lowering *l, const ptx_operand *o, const ptx_
 bool acu_ptx_lower_device_call(ptx_lowering *l, const ptx_instruction *i,
                                const ptx_function *function, const ptx_operand *results,
                                const ptx_operand *params) {
+    const size_t count = sizeof functions / sizeof *functions;
     size_t n = 0;
     (void)i;
-    while (n < sizeof functions / sizeof *functions &&
-           strcmp(functions[n].name, function->name) != 0)
+    while (n < count && strcmp(functions[n].name, function->name) != 0)
         n++;
-    if (n == sizeof functions / sizeof *functions)
+    const int of_runtime = n == count ? acu_ptx_runtime_find(function->name) : -1;
+    if (n == count && of_runtime < 0)
         return false;
-    device_call *call = acu_ptx_lower_alloc(l, sizeof *call);
+    ptx_device_call *call = acu_ptx_lower_alloc(l, sizeof *call);
     const ptx_variable *formal = function->params;
-    for (unsigned k = 0; k < params->element_count && k < MOST_ARGUMENTS && formal;
+    for (unsigned k = 0; k < params->element_count && k < PTX_CALL_ARGUMENTS && formal;
          k++, formal = formal->next) {
         call->arguments[k] = place_of(l, &params->elements[k], formal);
         call->sizes[k] = (uint32_t)formal->size;
@@ -294,8 +298,9 @@ bool acu_ptx_lower_device_call(ptx_lowering *l, const ptx_instruction *i,
         call->result = place_of(l, &results->elements[0], function->results);
         call->result_size = (uint32_t)function->results->size;
     }
-    ptx_op *op = acu_ptx_emit(l, functions[n].handler);
+    ptx_op *op = acu_ptx_emit(l, n < count ? functions[n].handler : acu_ptx_runtime_call);
     op->more = call;
+    op->value = of_runtime;
     op->site = acu_ptx_site(l);
     return true;
 }

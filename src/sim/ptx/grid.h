@@ -3,6 +3,7 @@
 #define ACU_SIM_PTX_GRID_H
 
 #include "sim/ptx/check.h"
+#include "sim/ptx/runtime_call.h"
 #include "sim/ptx/texture_machine.h"
 #include "sim/ptx/warp.h"
 
@@ -38,6 +39,8 @@ typedef struct ptx_machine {
     void (*finding)(void *data, const ptx_finding *finding);
     /* Returns the word that stands at an address of global memory until it is written. */
     uint32_t (*unwritten)(uint64_t address);
+    /* Does a call of the device runtime; NULL: there is none. */
+    void (*runtime)(void *data, ptx_runtime_call *call);
     const ptx_textures *textures; /* NULL: there are none */
     void *data;
     int capability; /* of the device: 90 is 9.0 */

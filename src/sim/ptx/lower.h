@@ -25,6 +25,8 @@ ptx_result acu_ptx_code_make(const ptx_module *module, const ptx_function *entry
 
 /* Returns the address that a pointer to the function of the module has. */
 uint64_t acu_ptx_function_pointer(const ptx_module *module, const ptx_function *function);
+/* Returns the function that the pointer points to; NULL: there is none. */
+const ptx_function *acu_ptx_function_at(const ptx_module *module, uint64_t pointer);
 
 /* ---- for who lowers an instruction ---- */
 

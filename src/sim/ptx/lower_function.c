@@ -45,6 +45,16 @@ uint64_t acu_ptx_function_pointer(const ptx_module *module, const ptx_function *
     return PTX_FUNCTION_WINDOW + number * 16;
 }
 
+const ptx_function *acu_ptx_function_at(const ptx_module *module, uint64_t pointer) {
+    uint64_t number = (pointer - PTX_FUNCTION_WINDOW) / 16;
+    if (pointer < PTX_FUNCTION_WINDOW || pointer % 16)
+        return NULL;
+    const ptx_function *f = module->functions;
+    while (f && number-- > 1)
+        f = f->next;
+    return number == 0 ? f : NULL;
+}
+
 static uint32_t align_up(uint64_t value, size_t align) {
     return (uint32_t)((value + align - 1) / align * align);
 }

@@ -1,0 +1,213 @@
+#include "sim/code/children.h"
+
+#include "sim/code/heap.h"
+#include "sim/device/context.h"
+#include "sim/memory/range.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct acu_sim_thread_error {
+    uint64_t thread;
+    cudaError_t error;
+} acu_sim_thread_error;
+
+/* ---- the queue ---- */
+
+static void append(acu_sim_child_list *list, acu_sim_child *child) {
+    child->next = NULL;
+    if (list->last)
+        list->last->next = child;
+    else
+        list->first = child;
+    list->last = child;
+}
+
+/* Puts the list before what is to be done, and empties it. */
+static void put_before(acu_sim_children *c, acu_sim_child_list *list) {
+    if (list->last) {
+        list->last->next = c->first;
+        c->first = list->first;
+    }
+    *list = (acu_sim_child_list){NULL, NULL};
+}
+
+bool acu_sim_children_fill(acu_sim_children *c, acu_sim_kernel_launch *launch) {
+    acu_sim_child *made = calloc(1, sizeof *made);
+    if (!made) {
+        acu_sim_kernel_launch_free(launch);
+        return false;
+    }
+    made->launch = launch;
+    made->next = c->filled;
+    c->filled = made;
+    return true;
+}
+
+bool acu_sim_children_launch(acu_sim_children *c, uint64_t arguments, bool in_tail) {
+    acu_sim_child **at = &c->filled;
+    while (*at && (uintptr_t)(*at)->launch->arguments != arguments)
+        at = &(*at)->next;
+    acu_sim_child *child = *at;
+    if (!child)
+        return false;
+    *at = child->next;
+    append(in_tail ? &c->tail : &c->launched, child);
+    return true;
+}
+
+bool acu_sim_children_copy(acu_sim_children *c, const acu_sim_child *copy, bool in_tail) {
+    acu_sim_child *made = malloc(sizeof *made);
+    if (!made)
+        return false;
+    *made = *copy;
+    append(in_tail ? &c->tail : &c->launched, made);
+    return true;
+}
+
+static void free_all(acu_sim_child *first) {
+    for (acu_sim_child *next; first; first = next) {
+        next = first->next;
+        acu_sim_kernel_launch_free(first->launch);
+        free(first);
+    }
+}
+
+/* Launches that a thread began and did not finish are gone with the grid. */
+acu_sim_child *acu_sim_children_take(acu_sim_children *c) {
+    if (c->filled) {
+        pthread_mutex_lock(&acu_sim_lock);
+        free_all(c->filled);
+        pthread_mutex_unlock(&acu_sim_lock);
+    }
+    c->filled = NULL;
+    c->error_count = 0;
+    put_before(c, &c->tail);
+    put_before(c, &c->launched);
+    acu_sim_child *next = c->first;
+    if (next)
+        c->first = next->next;
+    return next;
+}
+
+void acu_sim_child_free(acu_sim_child *child) {
+    pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_kernel_launch_free(child->launch);
+    pthread_mutex_unlock(&acu_sim_lock);
+    free(child);
+}
+
+void acu_sim_children_clear(acu_sim_children *c) {
+    if (c->first || c->filled || c->tail.first || c->launched.first) {
+        pthread_mutex_lock(&acu_sim_lock);
+        free_all(c->first);
+        free_all(c->filled);
+        free_all(c->tail.first);
+        free_all(c->launched.first);
+        pthread_mutex_unlock(&acu_sim_lock);
+    }
+    free(c->errors);
+    free(c->texts);
+    *c = (acu_sim_children){.first = NULL};
+}
+
+/* ---- copies ---- */
+
+/* Returns where the bytes are; NULL: the kernels cannot access all of them. */
+static char *bytes_at(const acu_sim_module *module, uint64_t address, uint64_t bytes) {
+    const void *at = (const void *)(uintptr_t)address;
+    const acu_sim_range *range = acu_sim_kernel_launch_find(module->device, at, bytes);
+    if (range)
+        return range->multicast ? NULL : acu_sim_range_bytes(range, at);
+    acu_sim_heap *heap = acu_sim_heap_of(module->context, false);
+    size_t size = 0;
+    char *base = heap ? acu_sim_heap_find(heap, at, &size) : NULL;
+    const size_t offset = base ? (size_t)((const char *)at - base) : 0;
+    return base && bytes <= size - offset ? base + offset : NULL;
+}
+
+cudaError_t acu_sim_child_copy(const acu_sim_child *copy, const acu_sim_module *module) {
+    pthread_mutex_lock(&acu_sim_lock);
+    char *to = bytes_at(module, copy->to, copy->bytes);
+    const char *from = copy->sets ? to : bytes_at(module, copy->from, copy->bytes);
+    if (to && from) {
+        if (copy->sets)
+            memset(to, copy->value, copy->bytes);
+        else
+            memmove(to, from, copy->bytes);
+    }
+    pthread_mutex_unlock(&acu_sim_lock);
+    if (to && from)
+        return cudaSuccess;
+    fprintf(stderr,
+            "anycuda: simulator: a kernel's %s of %llu bytes to 0x%llx is not in memory that "
+            "kernels can access\n",
+            copy->sets ? "cudaMemsetAsync()" : "cudaMemcpyAsync()", (unsigned long long)copy->bytes,
+            (unsigned long long)copy->to);
+    return cudaErrorIllegalAddress;
+}
+
+/* ---- what threads read and write ---- */
+
+char *acu_sim_children_find(const acu_sim_children *c, const void *address, size_t *bytes,
+                            bool *writable) {
+    const uintptr_t at = (uintptr_t)address;
+    for (const acu_sim_child *one = c->filled; one; one = one->next) {
+        *bytes = acu_sim_kernel_launch_bytes(one->launch);
+        *writable = true;
+        if (at - (uintptr_t)one->launch->arguments < *bytes)
+            return one->launch->arguments;
+    }
+    for (size_t n = 0; n < c->text_count; n++) {
+        *bytes = strlen(c->texts[n]) + 1;
+        *writable = false;
+        if (at - (uintptr_t)c->texts[n] < *bytes)
+            return (char *)(uintptr_t)c->texts[n];
+    }
+    return NULL;
+}
+
+uint64_t acu_sim_children_show(acu_sim_children *c, const char *text) {
+    for (size_t n = 0; n < c->text_count; n++)
+        if (c->texts[n] == text)
+            return (uintptr_t)text;
+    const char **grown = realloc(c->texts, (c->text_count + 1) * sizeof *grown);
+    if (!grown)
+        return 0;
+    c->texts = grown;
+    c->texts[c->text_count++] = text;
+    return (uintptr_t)text;
+}
+
+/* ---- errors of threads ---- */
+
+static acu_sim_thread_error *find_error(const acu_sim_children *c, uint64_t thread) {
+    for (size_t n = 0; n < c->error_count; n++)
+        if (c->errors[n].thread == thread)
+            return &c->errors[n];
+    return NULL;
+}
+
+cudaError_t acu_sim_children_error(acu_sim_children *c, uint64_t thread, bool forget) {
+    acu_sim_thread_error *found = find_error(c, thread);
+    const cudaError_t error = found ? found->error : cudaSuccess;
+    if (found && forget)
+        *found = c->errors[--c->error_count];
+    return error;
+}
+
+void acu_sim_children_set_error(acu_sim_children *c, uint64_t thread, cudaError_t error) {
+    acu_sim_thread_error *found = find_error(c, thread);
+    if (!found && c->error_count == c->error_room) {
+        const size_t room = c->error_room ? c->error_room * 2 : 16;
+        acu_sim_thread_error *grown = realloc(c->errors, room * sizeof *grown);
+        if (!grown)
+            return;
+        c->errors = grown;
+        c->error_room = room;
+    }
+    if (!found)
+        found = &c->errors[c->error_count++];
+    *found = (acu_sim_thread_error){thread, error};
+}

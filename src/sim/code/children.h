@@ -1,0 +1,69 @@
+/*
+ * Children: what a kernel launches, copies and sets. CUDA promises that a child sees what was
+ * written before its launch, that its grid's parent ends after it, and the order of streams; so the
+ * children of a grid run when its blocks have ended, one after the other.
+ */
+#ifndef ACU_SIM_CODE_CHILDREN_H
+#define ACU_SIM_CODE_CHILDREN_H
+
+#include "sim/code/kernel_launch.h"
+#include "sim/code/module.h"
+
+/* A launch, or a copy. */
+typedef struct acu_sim_child {
+    acu_sim_kernel_launch *launch; /* NULL: a copy */
+    uint64_t to, from, bytes;
+    bool sets; /* the bytes to `value`, instead of a copy */
+    unsigned char value;
+    struct acu_sim_child *next;
+} acu_sim_child;
+
+typedef struct acu_sim_child_list {
+    acu_sim_child *first, *last;
+} acu_sim_child_list;
+
+/* What a launch and all its children have to do yet. Zeros are a good beginning. */
+typedef struct acu_sim_children {
+    acu_sim_child *first;        /* what runs next, when the running grid has launched nothing */
+    acu_sim_child *filled;       /* launches of the running grid that get their arguments */
+    acu_sim_child_list launched; /* by the running grid */
+    acu_sim_child_list tail;     /* launched by it for when all others have ended */
+    uint64_t handles;            /* streams and events that were made */
+    struct acu_sim_thread_error *errors; /* of threads of the running grid */
+    size_t error_count, error_room;
+    const char **texts; /* that threads have addresses of */
+    size_t text_count;
+} acu_sim_children;
+
+/* ---- under the lock ---- */
+
+/* Adds a launch that gets its arguments yet, and owns it. False without memory: then the launch is
+ * freed. */
+bool acu_sim_children_fill(acu_sim_children *children, acu_sim_kernel_launch *launch);
+/* Queues the launch whose arguments are at the address; false if there is none. */
+bool acu_sim_children_launch(acu_sim_children *children, uint64_t arguments, bool in_tail);
+/* Queues a copy; false without memory. */
+bool acu_sim_children_copy(acu_sim_children *children, const acu_sim_child *copy, bool in_tail);
+
+/* Returns the memory with the address that only kernels have, its bytes, and whether kernels may
+ * write there: arguments that are filled, and texts; else NULL. */
+char *acu_sim_children_find(const acu_sim_children *children, const void *address, size_t *bytes,
+                            bool *writable);
+/* Lets kernels read the text, which lives for ever. Returns its address; 0 without memory. */
+uint64_t acu_sim_children_show(acu_sim_children *children, const char *text);
+
+/* Returns the thread's last error, and forgets it or not. */
+cudaError_t acu_sim_children_error(acu_sim_children *children, uint64_t thread, bool forget);
+void acu_sim_children_set_error(acu_sim_children *children, uint64_t thread, cudaError_t error);
+
+/* ---- without the lock ---- */
+
+/* Ends the grid that ran, and returns what runs next, which the caller frees; NULL: nothing. */
+acu_sim_child *acu_sim_children_take(acu_sim_children *children);
+/* Copies; the bytes must be in memory that kernels of the module can access. */
+cudaError_t acu_sim_child_copy(const acu_sim_child *copy, const acu_sim_module *module);
+void acu_sim_child_free(acu_sim_child *child);
+/* Frees all that is left. */
+void acu_sim_children_clear(acu_sim_children *children);
+
+#endif

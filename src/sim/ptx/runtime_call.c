@@ -1,0 +1,86 @@
+/* Calls of CUDA's device runtime: their arguments are read, and the machine does them. */
+#include "sim/ptx/runtime_call.h"
+
+#include "sim/ptx/access.h"
+#include "sim/ptx/device_call.h"
+#include "sim/ptx/grid.h"
+
+#include <string.h>
+
+/* The functions by the names that nvcc has for them since CUDA 12, without what all begin with. */
+static const struct {
+    const char *name;
+    ptx_runtime_function function;
+    unsigned char out_size; /* bytes that it writes where its first argument points to */
+} functions[] = {
+    {"GetLastError", PTX_RUNTIME_GET_LAST_ERROR, 0},
+    {"PeekAtLastError", PTX_RUNTIME_PEEK_AT_LAST_ERROR, 0},
+    {"GetErrorName", PTX_RUNTIME_GET_ERROR_NAME, 0},
+    {"GetErrorString", PTX_RUNTIME_GET_ERROR_STRING, 0},
+    {"GetDevice", PTX_RUNTIME_GET_DEVICE, 4},
+    {"GetDeviceCount", PTX_RUNTIME_GET_DEVICE_COUNT, 4},
+    {"DeviceGetAttribute", PTX_RUNTIME_GET_ATTRIBUTE, 4},
+    {"DeviceGetLimit", PTX_RUNTIME_GET_LIMIT, 8},
+    {"DeviceGetCacheConfig", PTX_RUNTIME_GET_CACHE_CONFIG, 4},
+    {"RuntimeGetVersion", PTX_RUNTIME_GET_VERSION, 4},
+    {"FuncGetAttributes", PTX_RUNTIME_FUNCTION_ATTRIBUTES, PTX_RUNTIME_FUNCTION_BYTES},
+    {"OccupancyMaxActiveBlocksPerMultiprocessor", PTX_RUNTIME_OCCUPANCY, 4},
+    {"OccupancyMaxActiveBlocksPerMultiprocessorWithFlags", PTX_RUNTIME_OCCUPANCY, 4},
+    {"Malloc", PTX_RUNTIME_MALLOC, 8},
+    {"Free", PTX_RUNTIME_FREE, 0},
+    {"MemcpyAsync", PTX_RUNTIME_COPY, 0},
+    {"MemsetAsync", PTX_RUNTIME_SET, 0},
+    {"StreamCreateWithFlags", PTX_RUNTIME_STREAM_CREATE, 8},
+    {"StreamDestroy", PTX_RUNTIME_STREAM_DESTROY, 0},
+    {"StreamWaitEvent", PTX_RUNTIME_STREAM_WAIT, 0},
+    {"EventCreateWithFlags", PTX_RUNTIME_EVENT_CREATE, 8},
+    {"EventRecord", PTX_RUNTIME_EVENT_RECORD, 0},
+    {"EventRecordWithFlags", PTX_RUNTIME_EVENT_RECORD, 0},
+    {"EventDestroy", PTX_RUNTIME_EVENT_DESTROY, 0},
+    {"GetParameterBufferV2", PTX_RUNTIME_PARAMETER_BUFFER, 0},
+    {"LaunchDeviceV2", PTX_RUNTIME_LAUNCH, 0},
+};
+
+/* A function with a stream has two names; one is for the default stream of a thread, which is the
+ * block's as well. */
+int acu_ptx_runtime_find(const char *name) {
+    static const char begin[] = "__cudaCDP2", end[] = "_ptsz";
+    if (strncmp(name, begin, strlen(begin)) != 0)
+        return -1;
+    name += strlen(begin);
+    for (size_t n = 0; n < sizeof functions / sizeof *functions; n++) {
+        const size_t length = strlen(functions[n].name);
+        if (strncmp(name, functions[n].name, length) == 0 &&
+            (!name[length] || strcmp(name + length, end) == 0))
+            return (int)n;
+    }
+    return -1;
+}
+
+static void read_arguments(const ptx_warp *w, const ptx_device_call *from, unsigned lane,
+                           ptx_runtime_call *call) {
+    for (unsigned n = 0; n < PTX_RUNTIME_ARGUMENTS; n++)
+        if (from->sizes[n] == sizeof call->extents[n])
+            memcpy(call->extents[n], acu_ptx_call_place(w, from, n, lane), sizeof call->extents[n]);
+        else if (from->sizes[n])
+            call->arguments[n] = acu_ptx_call_argument(w, from, n, lane);
+}
+
+void acu_ptx_runtime_call(ptx_warp *w, const ptx_op *op) {
+    const ptx_machine *machine = w->worker->launch->machine;
+    for (uint32_t left = w->mask; left; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left), size = functions[op->value].out_size;
+        ptx_runtime_call call = {.function = functions[op->value].function};
+        call.thread = w->block->number * w->block->threads + (uint64_t)w->number * PTX_LANES + lane;
+        if (!machine->runtime)
+            acu_ptx_fail(w, lane, op, 801, 0, "there is no device runtime");
+        read_arguments(w, op->more, lane, &call);
+        if (size)
+            call.out = acu_ptx_memory_at(w, op, lane, PTX_GENERIC, call.arguments[0], size,
+                                         size > 8 ? 8 : size, true);
+        machine->runtime(machine->data, &call);
+        if (call.fault)
+            acu_ptx_fail(w, lane, op, call.fault, 0, "%s", call.what);
+        acu_ptx_call_return(w, op->more, lane, call.result);
+    }
+}

@@ -1,0 +1,55 @@
+/*
+ * CUDA's device runtime: functions that kernels call as host code calls the runtime's, of which
+ * launches are one. The machine does them, a thread at a time.
+ */
+#ifndef ACU_SIM_PTX_RUNTIME_CALL_H
+#define ACU_SIM_PTX_RUNTIME_CALL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum ptx_runtime_function {
+    PTX_RUNTIME_GET_LAST_ERROR,
+    PTX_RUNTIME_PEEK_AT_LAST_ERROR,
+    PTX_RUNTIME_GET_ERROR_NAME,
+    PTX_RUNTIME_GET_ERROR_STRING,
+    PTX_RUNTIME_GET_DEVICE,
+    PTX_RUNTIME_GET_DEVICE_COUNT,
+    PTX_RUNTIME_GET_ATTRIBUTE,
+    PTX_RUNTIME_GET_LIMIT,
+    PTX_RUNTIME_GET_CACHE_CONFIG,
+    PTX_RUNTIME_GET_VERSION,
+    PTX_RUNTIME_FUNCTION_ATTRIBUTES,
+    PTX_RUNTIME_OCCUPANCY,
+    PTX_RUNTIME_MALLOC,
+    PTX_RUNTIME_FREE,
+    PTX_RUNTIME_COPY,
+    PTX_RUNTIME_SET,
+    PTX_RUNTIME_STREAM_CREATE,
+    PTX_RUNTIME_STREAM_DESTROY,
+    PTX_RUNTIME_STREAM_WAIT,
+    PTX_RUNTIME_EVENT_CREATE,
+    PTX_RUNTIME_EVENT_RECORD,
+    PTX_RUNTIME_EVENT_DESTROY,
+    PTX_RUNTIME_PARAMETER_BUFFER,
+    PTX_RUNTIME_LAUNCH,
+} ptx_runtime_function;
+
+enum { PTX_RUNTIME_ARGUMENTS = 5 };
+
+/* The bytes of cudaFuncAttributes that the device runtime writes: up to binaryVersion. */
+enum { PTX_RUNTIME_FUNCTION_BYTES = 40 };
+
+/* A call by one thread. */
+typedef struct ptx_runtime_call {
+    ptx_runtime_function function;
+    uint64_t thread; /* its number in the grid */
+    uint64_t arguments[PTX_RUNTIME_ARGUMENTS];
+    unsigned extents[PTX_RUNTIME_ARGUMENTS][3]; /* of arguments that are a dim3 */
+    void *out;       /* the memory that the function's pointer points to; NULL: it has none */
+    uint64_t result; /* for the caller: an error, or an address */
+    int fault;       /* the kernel ends with that error; 0: it does not */
+    char what[160];  /* why */
+} ptx_runtime_call;
+
+#endif
