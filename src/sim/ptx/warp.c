@@ -95,7 +95,14 @@ void acu_ptx_warp_forget(ptx_warp *w, uint32_t lanes, const ptx_frame *frame) {
 }
 
 ptx_frame *acu_ptx_warp_add_frame(ptx_warp *w) {
-    return take(w, (void **)&w->free_frames, offsetof(ptx_frame, next_free), sizeof(ptx_frame));
+    const bool is_new = !w->free_frames;
+    ptx_frame *before = is_new ? w->frames : w->free_frames->made_before;
+    ptx_frame *frame =
+        take(w, (void **)&w->free_frames, offsetof(ptx_frame, next_free), sizeof *frame);
+    frame->made_before = before;
+    if (is_new)
+        w->frames = frame;
+    return frame;
 }
 
 void acu_ptx_warp_leave_frame(ptx_warp *w, ptx_frame *frame, uint32_t lanes) {
@@ -108,7 +115,19 @@ void acu_ptx_warp_leave_frame(ptx_warp *w, ptx_frame *frame, uint32_t lanes) {
     w->free_frames = frame;
 }
 
+/* Makes all frames free: lanes that ended in a function have not left theirs. */
+static void leave_all_frames(ptx_warp *w) {
+    w->free_frames = NULL;
+    for (ptx_frame *frame = w->frames; frame; frame = frame->made_before) {
+        free(frame->saved);
+        frame->saved = NULL;
+        frame->next_free = w->free_frames;
+        w->free_frames = frame;
+    }
+}
+
 void acu_ptx_warp_begin(ptx_warp *w, uint32_t exists) {
+    leave_all_frames(w);
     w->exists = exists;
     w->ended = 0;
     w->mask = ~exists;
@@ -131,12 +150,13 @@ void acu_ptx_warp_clear(ptx_warp *w) {
         next = join->next;
         free(join);
     }
-    for (ptx_frame *frame = w->free_frames, *next; frame; frame = next) {
-        next = frame->next_free;
+    for (ptx_frame *frame = w->frames, *next; frame; frame = next) {
+        next = frame->made_before;
+        free(frame->saved);
         free(frame);
     }
     w->joins = w->free_joins = NULL;
-    w->free_frames = NULL;
+    w->free_frames = w->frames = NULL;
 }
 
 /* ---- splits that are at the same place ---- */

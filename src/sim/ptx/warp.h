@@ -19,6 +19,7 @@ typedef struct ptx_frame {
     const ptx_op *call;
     char *saved; /* the caller's registers, where the call is recursive; else NULL */
     struct ptx_frame *next_free;
+    struct ptx_frame *made_before; /* by the warp */
 } ptx_frame;
 
 /*
@@ -71,6 +72,7 @@ struct ptx_warp {
     uint32_t in_cluster; /* lanes that have arrived at the cluster's barrier, which is not open */
     ptx_join *joins, *free_joins;
     ptx_frame *free_frames;
+    ptx_frame *frames; /* all but the kernel's: the one that was made last */
     ptx_frame kernel;  /* the frame of the kernel */
     uint64_t executed; /* thread-instructions */
 };
