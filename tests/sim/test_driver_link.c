@@ -3,6 +3,7 @@
 
 #include "driver_test.h"
 
+#include "binaries.h"
 #include "../scratch.h"
 
 #include <stdlib.h>
@@ -264,6 +265,34 @@ TEST(which_definition_counts) {
     assert_true(words[0] == 2 && words[1] == 2 && words[2] == 6);
 }
 
+/* Of a fat binary, the PTX is linked. */
+TEST(a_fat_binary) {
+    static binary fat;
+    static const char text[] = PTX_HEAD ".visible .global .u32 v = 21;\n";
+    const piece pieces[] = {{KIND_CUBIN, 90, 0, "", 0, 0}, {KIND_PTX, 52, 0, text, sizeof text, 0}};
+    CUlinkState linker = linker_with_log();
+    CUmodule module;
+    CUdeviceptr at;
+    void *linked;
+    size_t size;
+    uint32_t found = 0;
+    OK(add(linker, V(".extern .global .u32 v") USES_V));
+    make_fat_binary(&fat, pieces, 1); /* machine code alone */
+    SAYS(CUDA_ERROR_NOT_SUPPORTED,
+         cuLinkAddData(linker, CU_JIT_INPUT_FATBINARY, fat.at, fat.size, "fat", 0, NULL, NULL));
+    make_fat_binary(&fat, pieces, 2);
+    OK(cuLinkAddData(linker, CU_JIT_INPUT_FATBINARY, fat.at, fat.size, "fat", 0, NULL, NULL));
+    SAYS(CUDA_ERROR_INVALID_IMAGE,
+         cuLinkAddData(linker, CU_JIT_INPUT_FATBINARY, fat.at, 20, "short", 0, NULL, NULL));
+    OK(cuLinkComplete(linker, &linked, NULL));
+    OK(cuModuleLoadData(&module, linked));
+    OK(cuModuleGetGlobal(&at, &size, module, "v"));
+    OK(cuMemcpyDtoH(&found, at, 4));
+    assert_int_equal(found, 21);
+    OK(cuModuleUnload(module));
+    OK(cuLinkDestroy(linker));
+}
+
 TEST(what_does_not_fit) {
     SAYS(CUDA_ERROR_UNKNOWN, link_both(V(".weak .global .b8 v[4]"), V(".weak .global .b8 v[8]")));
     assert_string_equal(log_text, "error   : Size doesn't match for 'v' in 'it'\n");
@@ -345,6 +374,7 @@ int main(void) {
                                        C(texts_that_refer_to_each_other),
                                        C(static_symbols_of_one_name),
                                        C(which_definition_counts),
+                                       C(a_fat_binary),
                                        C(what_does_not_fit),
                                        C(after_an_error),
                                        C(a_short_log),

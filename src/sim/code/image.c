@@ -288,25 +288,35 @@ static void keep_line(void *data, const char *line) {
         snprintf(r->why, r->room, "%.*s", (int)strcspn(line, "\n"), line);
 }
 
+cudaError_t acu_sim_image_read_ptx(const void *code, size_t size, acu_sim_code_image **image,
+                                   char *why, size_t room) {
+    acu_sim_bytes pieces;
+    *image = NULL;
+    if (!begins(code, size, FAT_BINARY_MAGIC))
+        return cudaErrorInvalidKernelImage;
+    SIM_TRY(find_pieces((acu_sim_bytes){code, size}, &pieces));
+    const piece ptx = find_piece(pieces, BEST_PTX), any = find_piece(pieces, INT_MAX);
+    if (!rank_piece(&ptx))
+        return rank_piece(&any) ? cudaSuccess : cudaErrorNoKernelImageForDevice;
+    reader r = {.image = calloc(1, sizeof *r.image), .why = why, .room = room};
+    if (!r.image)
+        return cudaErrorMemoryAllocation;
+    r.image->refs = 1;
+    cudaError_t result = read_piece(&r, &ptx);
+    if (result)
+        acu_sim_image_release(r.image);
+    else
+        *image = r.image;
+    return result;
+}
+
 /* Adds the PTX of one file. Files that have machine code only are of a library of NVIDIA's. */
 static cudaError_t add_file(reader *r, acu_sim_link *link, const void *code, bool *is_library) {
-    acu_sim_bytes pieces;
     acu_sim_code_image *image;
-    if (!begins(code, SIZE_MAX, FAT_BINARY_MAGIC))
-        return cudaErrorInvalidKernelImage;
-    SIM_TRY(find_pieces((acu_sim_bytes){code, SIZE_MAX}, &pieces));
-    const piece ptx = find_piece(pieces, BEST_PTX), any = find_piece(pieces, INT_MAX);
-    if (!rank_piece(&ptx)) {
-        *is_library = true;
-        return rank_piece(&any) ? cudaSuccess : cudaErrorNoKernelImageForDevice;
-    }
-    if (!(image = calloc(1, sizeof *image)))
-        return cudaErrorMemoryAllocation;
-    image->refs = 1;
-    reader of_file = {.image = image, .why = r->why, .room = r->room};
-    cudaError_t result = read_piece(&of_file, &ptx);
-    if (!result)
-        result = acu_sim_link_add(link, image, "a file of the program");
+    SIM_TRY(acu_sim_image_read_ptx(code, SIZE_MAX, &image, r->why, r->room));
+    *is_library |= !image;
+    cudaError_t result =
+        image ? acu_sim_link_add(link, image, "a file of the program") : cudaSuccess;
     acu_sim_image_release(image);
     return result;
 }

@@ -105,6 +105,11 @@ cudaError_t acu_sim_cubin_read(acu_sim_bytes code, acu_sim_code_image *image);
 cudaError_t acu_sim_image_read(const void *code, size_t size, acu_sim_code_image **image, char *why,
                                size_t room);
 
+/* Reads the PTX of a fat binary that suits the device best. The image is NULL if the fat binary has
+ * only machine code for the device. */
+cudaError_t acu_sim_image_read_ptx(const void *code, size_t size, acu_sim_code_image **image,
+                                   char *why, size_t room);
+
 /* Reads code as acu_sim_image_read() does, for a call with options, and fills the logs that the
  * options name. Returns cudaErrorInvalidValue if the options are invalid. */
 cudaError_t acu_sim_image_load(const void *code, size_t size, const acu_sim_options *options,

@@ -1,6 +1,7 @@
 /*
  * The driver API's linker, as far as programs use it to compile PTX: its output is the linked text
- * of all inputs. Machine code and libraries are not linked.
+ * of all inputs, which are PTX, or fat binaries with PTX. Machine code and libraries are not
+ * linked.
  */
 #include "sim/behaviour.h"
 #include "sim/caller.h"
@@ -133,12 +134,28 @@ static cudaError_t load(linker *l, const char *text, acu_sim_code_image **image)
     return result;
 }
 
-static cudaError_t add_ptx(linker *l, const char *text, const char *name) {
-    acu_sim_code_image *image;
-    SIM_TRY(load(l, text, &image));
+/* Adds the image, and releases it. */
+static cudaError_t add_image(linker *l, acu_sim_code_image *image, const char *name) {
     cudaError_t result = error_of(acu_sim_link_add(l->link, image, name ? name : ""));
     acu_sim_image_release(image);
     return result;
+}
+
+static cudaError_t add_ptx(linker *l, const char *text, const char *name) {
+    acu_sim_code_image *image;
+    SIM_TRY(load(l, text, &image));
+    return add_image(l, image, name);
+}
+
+/* Adds the PTX of a fat binary. */
+static cudaError_t add_fat_binary(linker *l, const void *data, size_t size, const char *name) {
+    acu_sim_code_image *image;
+    char why[400] = "";
+    cudaError_t result = acu_sim_image_read_ptx(data, size, &image, why, sizeof why);
+    append_log(l, why);
+    if (result)
+        return result;
+    return image ? add_image(l, image, name) : cudaErrorNotSupported;
 }
 
 /* Returns whether the data is not of its type at all; if it is, the error is that the type is not
@@ -151,6 +168,8 @@ static bool is_garbage(CUjitInputType type, const void *data, size_t size) {
 
 static cudaError_t add(linker *l, CUjitInputType type, const void *data, size_t size,
                        const char *name) {
+    if (type == CU_JIT_INPUT_FATBINARY && !is_garbage(type, data, size))
+        return add_fat_binary(l, data, size, name);
     if (type != CU_JIT_INPUT_PTX)
         return !acu_sim_driver_knows(&acu_cuda_type_CUjitInputType_enum, type)
                    ? cudaErrorInvalidValue
