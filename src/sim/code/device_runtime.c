@@ -15,7 +15,7 @@
 #include <string.h>
 
 typedef struct calling {
-    acu_sim_children *children;
+    acu_sim_descendants *children;
     const acu_sim_kernel_launch *launch;
     const acu_sim_module *module;
     ptx_runtime_call *call;
@@ -149,12 +149,12 @@ static cudaError_t copy(const calling *c, bool sets) {
         return cudaSuccess;
     if (!is_of_all(c, a[0]) || (!sets && !is_of_all(c, a[1])))
         return cudaErrorInvalidValue;
-    const acu_sim_child made = {.to = a[0],
-                                .from = sets ? 0 : a[1],
-                                .bytes = a[2],
-                                .sets = sets,
-                                .value = sets ? (unsigned char)a[1] : 0};
-    return acu_sim_children_copy(c->children, &made, stream == TAIL_LAUNCH)
+    const acu_sim_descendant made = {.to = a[0],
+                                     .from = sets ? 0 : a[1],
+                                     .bytes = a[2],
+                                     .sets = sets,
+                                     .value = sets ? (unsigned char)a[1] : 0};
+    return acu_sim_descendants_copy(c->children, &made, stream == TAIL_LAUNCH)
                ? cudaSuccess
                : cudaErrorMemoryAllocation;
 }
@@ -182,7 +182,7 @@ static cudaError_t get_buffer(const calling *c) {
     if (result)
         return result == cudaErrorMemoryAllocation ? result : cudaErrorInvalidConfiguration;
     prepared->multiprocessors = c->launch->multiprocessors;
-    if (!acu_sim_children_fill(c->children, prepared))
+    if (!acu_sim_descendants_fill(c->children, prepared))
         return cudaErrorMemoryAllocation;
     c->call->result = (uintptr_t)prepared->arguments;
     return cudaSuccess;
@@ -192,7 +192,7 @@ static cudaError_t launch(const calling *c) {
     const uint64_t *a = c->call->arguments;
     if (!is_stream(c, a[1]))
         return cudaErrorInvalidResourceHandle;
-    return acu_sim_children_launch(c->children, a[0], a[1] == TAIL_LAUNCH)
+    return acu_sim_descendants_launch(c->children, a[0], a[1] == TAIL_LAUNCH)
                ? cudaSuccess
                : end(c, cudaErrorIllegalAddress, "cudaLaunchDevice() got no buffer", "");
 }
@@ -257,22 +257,22 @@ static void do_call(const calling *c) {
     const cudaError_t given = (cudaError_t)call->arguments[0];
     if (call->function == PTX_RUNTIME_GET_LAST_ERROR ||
         call->function == PTX_RUNTIME_PEEK_AT_LAST_ERROR) {
-        call->result = acu_sim_children_error(c->children, call->thread,
-                                              call->function == PTX_RUNTIME_GET_LAST_ERROR);
+        call->result = acu_sim_descendants_error(c->children, call->thread,
+                                                 call->function == PTX_RUNTIME_GET_LAST_ERROR);
     } else if (call->function == PTX_RUNTIME_GET_ERROR_NAME) {
-        call->result = acu_sim_children_show(c->children, acu_sim_cudaGetErrorName(given));
+        call->result = acu_sim_descendants_show(c->children, acu_sim_cudaGetErrorName(given));
     } else if (call->function == PTX_RUNTIME_GET_ERROR_STRING) {
-        call->result = acu_sim_children_show(c->children, acu_sim_cudaGetErrorString(given));
+        call->result = acu_sim_descendants_show(c->children, acu_sim_cudaGetErrorString(given));
     } else {
         const cudaError_t result = answer(c);
         if (result)
-            acu_sim_children_set_error(c->children, call->thread, result);
+            acu_sim_descendants_set_error(c->children, call->thread, result);
         if (call->function != PTX_RUNTIME_PARAMETER_BUFFER)
             call->result = result;
     }
 }
 
-void acu_sim_device_runtime_call(acu_sim_children *children, const acu_sim_kernel_launch *launch,
+void acu_sim_device_runtime_call(acu_sim_descendants *children, const acu_sim_kernel_launch *launch,
                                  ptx_runtime_call *call) {
     pthread_mutex_lock(&acu_sim_lock);
     do_call(&(calling){

@@ -129,7 +129,7 @@ void acu_sim_execute_relocate(acu_sim_module *module) {
 /* What a running kernel asks of the simulator. */
 typedef struct machine {
     const acu_sim_kernel_launch *launch;
-    acu_sim_children *children;
+    acu_sim_descendants *children;
     const acu_sim_module *module;
     const acu_sim_device *device;
     const acu_sim_graph *graph; /* that the launch belongs to; NULL: none */
@@ -149,8 +149,8 @@ static bool find_own(machine *m, uint64_t address, ptx_range *found) {
     }
     bool writable = true;
     if (!own)
-        own =
-            acu_sim_children_find(m->children, (const void *)(uintptr_t)address, &bytes, &writable);
+        own = acu_sim_descendants_find(m->children, (const void *)(uintptr_t)address, &bytes,
+                                       &writable);
     *found = (ptx_range){.base = (uintptr_t)own, .bytes = own, .writable = writable};
     found->last = found->base + bytes - 1;
     return own != NULL;
@@ -255,7 +255,8 @@ static void report(const acu_sim_kernel_launch *prepared, const ptx_fault *fault
     fprintf(stderr, "%s%s\n", i ? "; " : "", place);
 }
 
-cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared, acu_sim_children *children) {
+cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
+                                acu_sim_descendants *children) {
     const acu_sim_function *function = prepared->function;
     machine m = {.launch = prepared,
                  .children = children,

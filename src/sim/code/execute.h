@@ -2,7 +2,7 @@
 #ifndef ACU_SIM_CODE_EXECUTE_H
 #define ACU_SIM_CODE_EXECUTE_H
 
-#include "sim/code/children.h"
+#include "sim/code/descendants.h"
 #include "sim/code/kernel_launch.h"
 #include "sim/code/module.h"
 
@@ -17,7 +17,8 @@ const char *acu_sim_execute_why(const acu_sim_function *function);
 
 /* Executes a launch whose kernel was prepared, and adds what it launches to `children`. The lock is
  * not held. The error returned is the context's: it is sticky. */
-cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared, acu_sim_children *children);
+cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
+                                acu_sim_descendants *children);
 
 /* Returns the kernel that the pointer of a kernel of the module points to; NULL: there is none. */
 acu_sim_function *acu_sim_execute_function(const acu_sim_module *module, uint64_t pointer);

@@ -191,7 +191,7 @@ static cudaError_t execute(const acu_sim_kernel_launch *prepared, acu_sim_kernel
 }
 
 /* Runs one grid, and adds what it launches to `children`. */
-static cudaError_t run_grid(const acu_sim_kernel_launch *prepared, acu_sim_children *children) {
+static cudaError_t run_grid(const acu_sim_kernel_launch *prepared, acu_sim_descendants *children) {
     acu_sim_thread *self = acu_sim_self();
     acu_sim_kernel function = NULL;
     pthread_mutex_lock(&acu_sim_lock);
@@ -216,14 +216,15 @@ static cudaError_t run_grid(const acu_sim_kernel_launch *prepared, acu_sim_child
 
 /* A grid ends after all that it and its children launched. */
 cudaError_t acu_sim_kernel_launch_run(const acu_sim_kernel_launch *prepared) {
-    acu_sim_children children = {.first = NULL};
+    acu_sim_descendants children = {.first = NULL};
     cudaError_t result = run_grid(prepared, &children);
-    for (acu_sim_child *next; !result && (next = acu_sim_children_take(&children)) != NULL;) {
+    for (acu_sim_descendant *next;
+         !result && (next = acu_sim_descendants_take(&children)) != NULL;) {
         result = next->launch ? run_grid(next->launch, &children)
-                              : acu_sim_child_copy(next, prepared->function->module);
-        acu_sim_child_free(next);
+                              : acu_sim_descendant_copy(next, prepared->function->module);
+        acu_sim_descendant_free(next);
     }
-    acu_sim_children_clear(&children);
+    acu_sim_descendants_clear(&children);
     return result;
 }
 

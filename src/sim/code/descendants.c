@@ -1,4 +1,4 @@
-#include "sim/code/children.h"
+#include "sim/code/descendants.h"
 
 #include "sim/code/heap.h"
 #include "sim/device/context.h"
@@ -15,7 +15,7 @@ typedef struct acu_sim_thread_error {
 
 /* ---- the queue ---- */
 
-static void append(acu_sim_child_list *list, acu_sim_child *child) {
+static void append(acu_sim_descendant_list *list, acu_sim_descendant *child) {
     child->next = NULL;
     if (list->last)
         list->last->next = child;
@@ -25,16 +25,16 @@ static void append(acu_sim_child_list *list, acu_sim_child *child) {
 }
 
 /* Puts the list before what is to be done, and empties it. */
-static void put_before(acu_sim_children *c, acu_sim_child_list *list) {
+static void put_before(acu_sim_descendants *c, acu_sim_descendant_list *list) {
     if (list->last) {
         list->last->next = c->first;
         c->first = list->first;
     }
-    *list = (acu_sim_child_list){NULL, NULL};
+    *list = (acu_sim_descendant_list){NULL, NULL};
 }
 
-bool acu_sim_children_fill(acu_sim_children *c, acu_sim_kernel_launch *launch) {
-    acu_sim_child *made = calloc(1, sizeof *made);
+bool acu_sim_descendants_fill(acu_sim_descendants *c, acu_sim_kernel_launch *launch) {
+    acu_sim_descendant *made = calloc(1, sizeof *made);
     if (!made) {
         acu_sim_kernel_launch_free(launch);
         return false;
@@ -45,11 +45,11 @@ bool acu_sim_children_fill(acu_sim_children *c, acu_sim_kernel_launch *launch) {
     return true;
 }
 
-bool acu_sim_children_launch(acu_sim_children *c, uint64_t arguments, bool in_tail) {
-    acu_sim_child **at = &c->filled;
+bool acu_sim_descendants_launch(acu_sim_descendants *c, uint64_t arguments, bool in_tail) {
+    acu_sim_descendant **at = &c->filled;
     while (*at && (uintptr_t)(*at)->launch->arguments != arguments)
         at = &(*at)->next;
-    acu_sim_child *child = *at;
+    acu_sim_descendant *child = *at;
     if (!child)
         return false;
     *at = child->next;
@@ -57,8 +57,9 @@ bool acu_sim_children_launch(acu_sim_children *c, uint64_t arguments, bool in_ta
     return true;
 }
 
-bool acu_sim_children_copy(acu_sim_children *c, const acu_sim_child *copy, bool in_tail) {
-    acu_sim_child *made = malloc(sizeof *made);
+bool acu_sim_descendants_copy(acu_sim_descendants *c, const acu_sim_descendant *copy,
+                              bool in_tail) {
+    acu_sim_descendant *made = malloc(sizeof *made);
     if (!made)
         return false;
     *made = *copy;
@@ -66,8 +67,8 @@ bool acu_sim_children_copy(acu_sim_children *c, const acu_sim_child *copy, bool 
     return true;
 }
 
-static void free_all(acu_sim_child *first) {
-    for (acu_sim_child *next; first; first = next) {
+static void free_all(acu_sim_descendant *first) {
+    for (acu_sim_descendant *next; first; first = next) {
         next = first->next;
         acu_sim_kernel_launch_free(first->launch);
         free(first);
@@ -75,7 +76,7 @@ static void free_all(acu_sim_child *first) {
 }
 
 /* Launches that a thread began and did not finish are gone with the grid. */
-acu_sim_child *acu_sim_children_take(acu_sim_children *c) {
+acu_sim_descendant *acu_sim_descendants_take(acu_sim_descendants *c) {
     if (c->filled) {
         pthread_mutex_lock(&acu_sim_lock);
         free_all(c->filled);
@@ -85,20 +86,20 @@ acu_sim_child *acu_sim_children_take(acu_sim_children *c) {
     c->error_count = 0;
     put_before(c, &c->tail);
     put_before(c, &c->launched);
-    acu_sim_child *next = c->first;
+    acu_sim_descendant *next = c->first;
     if (next)
         c->first = next->next;
     return next;
 }
 
-void acu_sim_child_free(acu_sim_child *child) {
+void acu_sim_descendant_free(acu_sim_descendant *child) {
     pthread_mutex_lock(&acu_sim_lock);
     acu_sim_kernel_launch_free(child->launch);
     pthread_mutex_unlock(&acu_sim_lock);
     free(child);
 }
 
-void acu_sim_children_clear(acu_sim_children *c) {
+void acu_sim_descendants_clear(acu_sim_descendants *c) {
     if (c->first || c->filled || c->tail.first || c->launched.first) {
         pthread_mutex_lock(&acu_sim_lock);
         free_all(c->first);
@@ -109,7 +110,7 @@ void acu_sim_children_clear(acu_sim_children *c) {
     }
     free(c->errors);
     free(c->texts);
-    *c = (acu_sim_children){.first = NULL};
+    *c = (acu_sim_descendants){.first = NULL};
 }
 
 /* ---- copies ---- */
@@ -127,7 +128,7 @@ static char *bytes_at(const acu_sim_module *module, uint64_t address, uint64_t b
     return base && bytes <= size - offset ? base + offset : NULL;
 }
 
-cudaError_t acu_sim_child_copy(const acu_sim_child *copy, const acu_sim_module *module) {
+cudaError_t acu_sim_descendant_copy(const acu_sim_descendant *copy, const acu_sim_module *module) {
     pthread_mutex_lock(&acu_sim_lock);
     char *to = bytes_at(module, copy->to, copy->bytes);
     const char *from = copy->sets ? to : bytes_at(module, copy->from, copy->bytes);
@@ -150,10 +151,10 @@ cudaError_t acu_sim_child_copy(const acu_sim_child *copy, const acu_sim_module *
 
 /* ---- what threads read and write ---- */
 
-char *acu_sim_children_find(const acu_sim_children *c, const void *address, size_t *bytes,
-                            bool *writable) {
+char *acu_sim_descendants_find(const acu_sim_descendants *c, const void *address, size_t *bytes,
+                               bool *writable) {
     const uintptr_t at = (uintptr_t)address;
-    for (const acu_sim_child *one = c->filled; one; one = one->next) {
+    for (const acu_sim_descendant *one = c->filled; one; one = one->next) {
         *bytes = acu_sim_kernel_launch_bytes(one->launch);
         *writable = true;
         if (at - (uintptr_t)one->launch->arguments < *bytes)
@@ -168,7 +169,7 @@ char *acu_sim_children_find(const acu_sim_children *c, const void *address, size
     return NULL;
 }
 
-uint64_t acu_sim_children_show(acu_sim_children *c, const char *text) {
+uint64_t acu_sim_descendants_show(acu_sim_descendants *c, const char *text) {
     for (size_t n = 0; n < c->text_count; n++)
         if (c->texts[n] == text)
             return (uintptr_t)text;
@@ -182,14 +183,14 @@ uint64_t acu_sim_children_show(acu_sim_children *c, const char *text) {
 
 /* ---- errors of threads ---- */
 
-static acu_sim_thread_error *find_error(const acu_sim_children *c, uint64_t thread) {
+static acu_sim_thread_error *find_error(const acu_sim_descendants *c, uint64_t thread) {
     for (size_t n = 0; n < c->error_count; n++)
         if (c->errors[n].thread == thread)
             return &c->errors[n];
     return NULL;
 }
 
-cudaError_t acu_sim_children_error(acu_sim_children *c, uint64_t thread, bool forget) {
+cudaError_t acu_sim_descendants_error(acu_sim_descendants *c, uint64_t thread, bool forget) {
     acu_sim_thread_error *found = find_error(c, thread);
     const cudaError_t error = found ? found->error : cudaSuccess;
     if (found && forget)
@@ -197,7 +198,7 @@ cudaError_t acu_sim_children_error(acu_sim_children *c, uint64_t thread, bool fo
     return error;
 }
 
-void acu_sim_children_set_error(acu_sim_children *c, uint64_t thread, cudaError_t error) {
+void acu_sim_descendants_set_error(acu_sim_descendants *c, uint64_t thread, cudaError_t error) {
     acu_sim_thread_error *found = find_error(c, thread);
     if (!found && c->error_count == c->error_room) {
         const size_t room = c->error_room ? c->error_room * 2 : 16;
