@@ -65,7 +65,8 @@ def render() -> str:
     names = [name for name in presented() if name in newest()]
     intro = (
         f"{len(has.intersection(names))} of the {len(names)} functions of `<anycuda/cudart.h>` and "
-        "`<anycuda/cudart_interop.h>` that the newest libcudart has. A call of any other is refused with 801 (`cudaErrorNotSupported`), and the message says that "
+        "`<anycuda/cudart_interop.h>` that the newest libcudart has. A call of any other is refused with 801 "
+        "(`cudaErrorNotSupported`), and the message says that "
         f"the simulator does not have it. Of the driver API it has the {len(simulated('cuda'))} functions that "
         "`spec/simulator.yaml` lists."
     )

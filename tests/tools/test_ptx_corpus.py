@@ -80,9 +80,9 @@ def test_slow_program_is_ended(tmp_path: Path) -> None:
 def test_options_in_a_program_replace_the_architecture(tmp_path: Path) -> None:
     source = tmp_path / "p.cu"
     source.write_text("// What it does.\n// options: -arch=compute_90 -code=compute_90\n")
-    assert "-arch=compute_90" in build.command("nvcc", source, tmp_path / "p")
+    assert "-arch=compute_90" in build.command("nvcc", [source], tmp_path / "p")
     source.write_text("// What it does.\n")
-    assert "-arch=compute_80" in build.command("nvcc", source, tmp_path / "p")
+    assert "-arch=compute_80" in build.command("nvcc", [source], tmp_path / "p")
 
 
 def test_table_counts_by_origin() -> None:
