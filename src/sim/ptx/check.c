@@ -116,7 +116,7 @@ void acu_ptx_check_locate(const ptx_block *block, uint64_t number, unsigned thre
     at->thread[2] = thread / size[0] / size[1];
 }
 
-void acu_ptx_check_name(const ptx_warp *w, const ptx_touch *t, char *text, size_t size) {
+void acu_ptx_check_name(const ptx_warp *w, const ptx_checked_touch *t, char *text, size_t size) {
     int used = snprintf(text, size, "%s memory at 0x%llx",
                         t->space == PTX_SHARED  ? "shared"
                         : t->space == PTX_LOCAL ? "local"

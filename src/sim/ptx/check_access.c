@@ -23,7 +23,7 @@ static uint32_t word_of(const ptx_warp *w, ptx_slot slot, unsigned lane) {
 }
 
 /* Makes an address of a window one of its space; false if the checks do not look there. */
-static bool find_space(ptx_touch *t) {
+static bool find_space(ptx_checked_touch *t) {
     if (t->space == PTX_SHARED_CLUSTER)
         t->space = PTX_SHARED;
     if (t->space == PTX_CONST)
@@ -40,7 +40,7 @@ static bool find_space(ptx_touch *t) {
     return shared || local;
 }
 
-static bool find_global(ptx_warp *w, const ptx_op *op, ptx_touch *t) {
+static bool find_global(ptx_warp *w, const ptx_op *op, ptx_checked_touch *t) {
     const ptx_machine *machine = w->worker->launch->machine;
     ptx_range *range = &w->worker->site[op->site].range, found;
     if (t->address < range->base || t->address > range->last ||
@@ -56,7 +56,7 @@ static bool find_global(ptx_warp *w, const ptx_op *op, ptx_touch *t) {
 
 /* Finds the bytes of a lane's access; false if the checks cannot look at them: the access fails, or
  * is one to the memory of another block. */
-static bool find_place(ptx_warp *w, const ptx_op *op, ptx_touch *t) {
+static bool find_place(ptx_warp *w, const ptx_op *op, ptx_checked_touch *t) {
     if (!t->size || !find_space(t))
         return false;
     switch (t->space) {
@@ -74,7 +74,7 @@ static bool find_place(ptx_warp *w, const ptx_op *op, ptx_touch *t) {
     }
 }
 
-static bool find_bytes(ptx_warp *w, const ptx_op *op, ptx_touch *t) {
+static bool find_bytes(ptx_warp *w, const ptx_op *op, ptx_checked_touch *t) {
     const ptx_check_site *site = t->site;
     if (!find_place(w, op, t))
         return false;
@@ -84,37 +84,38 @@ static bool find_bytes(ptx_warp *w, const ptx_op *op, ptx_touch *t) {
 }
 
 /* Lists what the active lanes access; returns how many accesses there are. */
-static unsigned find_lanes(ptx_warp *w, const ptx_op *op, ptx_touch *touches) {
+static unsigned find_lanes(ptx_warp *w, const ptx_op *op, ptx_checked_touch *touches) {
     const ptx_check_site *site = op->more;
     unsigned count = 0;
     uint32_t lanes = site->lanes ? w->mask & site->lanes : w->mask;
     for (uint32_t left = lanes; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
-        ptx_touch *t = &touches[count];
-        *t = (ptx_touch){.site = site,
-                         .lane = lane,
-                         .space = site->space,
-                         .address = address_of(w, site, lane),
-                         .size = site->has_size ? word_of(w, site->size, lane) : site->bytes};
+        ptx_checked_touch *t = &touches[count];
+        *t = (ptx_checked_touch){.site = site,
+                                 .lane = lane,
+                                 .space = site->space,
+                                 .address = address_of(w, site, lane),
+                                 .size =
+                                     site->has_size ? word_of(w, site->size, lane) : site->bytes};
         count += find_bytes(w, op, t);
     }
     return count;
 }
 
 /* Lists the rows of a matrix, which is where the first active lane says. */
-static unsigned find_rows(ptx_warp *w, const ptx_op *op, ptx_touch *touches) {
+static unsigned find_rows(ptx_warp *w, const ptx_op *op, ptx_checked_touch *touches) {
     const ptx_check_site *site = op->more;
     unsigned count = 0, lane = (unsigned)__builtin_ctz(w->mask);
     uint64_t apart = (uint64_t)site->bytes;
     if (site->has_stride)
         apart = (uint64_t)word_of(w, site->stride, lane) * site->bits / 8;
     for (unsigned n = 0; n < site->rows && n < MOST_ROWS; n++) {
-        ptx_touch *t = &touches[count];
-        *t = (ptx_touch){.site = site,
-                         .lane = lane,
-                         .space = site->space,
-                         .address = address_of(w, site, lane) + n * apart,
-                         .size = site->bytes};
+        ptx_checked_touch *t = &touches[count];
+        *t = (ptx_checked_touch){.site = site,
+                                 .lane = lane,
+                                 .space = site->space,
+                                 .address = address_of(w, site, lane) + n * apart,
+                                 .size = site->bytes};
         count += find_bytes(w, op, t);
     }
     return count;
@@ -122,7 +123,7 @@ static unsigned find_rows(ptx_warp *w, const ptx_op *op, ptx_touch *touches) {
 
 static void check_access(ptx_warp *w, const ptx_op *op) {
     const ptx_check_site *site = op->more;
-    ptx_touch touches[MOST_ROWS];
+    ptx_checked_touch touches[MOST_ROWS];
     unsigned count = (site->rows ? find_rows : find_lanes)(w, op, touches);
     for (unsigned i = 0; i < count && site->reads && w->code->checks & PTX_CHECK_INIT; i++)
         acu_ptx_check_written(w, op, &touches[i]);

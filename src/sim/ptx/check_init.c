@@ -27,7 +27,7 @@ void acu_ptx_check_unwrite(ptx_block *block) {
                  block->warps[n].local_stride);
 }
 
-void acu_ptx_check_written(ptx_warp *w, const ptx_op *op, const ptx_touch *t) {
+void acu_ptx_check_written(ptx_warp *w, const ptx_op *op, const ptx_checked_touch *t) {
     const ptx_machine *machine = w->worker->launch->machine;
     uint64_t first = t->address & ~UINT64_C(3);
     const char *bytes = t->bytes - (t->address - first);

@@ -35,7 +35,7 @@ void acu_ptx_check_fence(struct ptx_lowering *lowering);
 /* ---- inside ---- */
 
 /* One lane's access. */
-typedef struct ptx_touch {
+typedef struct ptx_checked_touch {
     const ptx_check_site *site;
     unsigned lane;
     ptx_space space;  /* PTX_GLOBAL, PTX_SHARED or PTX_LOCAL */
@@ -43,7 +43,7 @@ typedef struct ptx_touch {
     const char *bytes;
     uint32_t size;
     bool writes; /* an atomic operation may change nothing */
-} ptx_touch;
+} ptx_checked_touch;
 
 /* When something happened: the number of the last event that ordered something before. */
 typedef uint32_t ptx_time;
@@ -108,7 +108,7 @@ struct ptx_check_block {
 };
 
 /* Looks whether the bytes that a lane reads were ever written. */
-void acu_ptx_check_written(ptx_warp *warp, const ptx_op *op, const ptx_touch *touch);
+void acu_ptx_check_written(ptx_warp *warp, const ptx_op *op, const ptx_checked_touch *touch);
 /* Fills the memory of a block, to find out which of it is written. */
 void acu_ptx_check_unwrite(ptx_block *block);
 /* Begins a new time. */
@@ -117,7 +117,7 @@ ptx_time acu_ptx_check_tick(ptx_check *check);
  * anyone. */
 void acu_ptx_check_learn(ptx_warp *warp, uint32_t lanes, ptx_time time, ptx_time reads);
 /* Looks for races of the lanes' accesses, which one operation makes, and remembers them. */
-void acu_ptx_check_races(ptx_warp *warp, const ptx_op *op, const ptx_touch *touches,
+void acu_ptx_check_races(ptx_warp *warp, const ptx_op *op, const ptx_checked_touch *touches,
                          unsigned count);
 /* The threads that wait at the barrier go on: looks how they have come. */
 void acu_ptx_check_barrier(ptx_block *block, unsigned number, bool all);
@@ -127,7 +127,8 @@ void acu_ptx_check_masks(ptx_warp *warp, const ptx_op *op);
 void acu_ptx_check_locate(const ptx_block *block, uint64_t number, unsigned thread,
                           ptx_whereabouts *at);
 /* Writes "shared memory at 0x10 (s + 16)". */
-void acu_ptx_check_name(const ptx_warp *warp, const ptx_touch *touch, char *text, size_t size);
+void acu_ptx_check_name(const ptx_warp *warp, const ptx_checked_touch *touch, char *text,
+                        size_t size);
 /* Gives the finding to the machine. */
 void acu_ptx_check_give(const ptx_warp *warp, const ptx_finding *finding);
 

@@ -59,7 +59,7 @@ static ptx_page *page_of(ptx_check *c, uint64_t number) {
 
 /* Returns the cell of the touch's byte number `at`, and how many of its bytes are in it and which
  * parts of the cell those are; NULL without memory. */
-static ptx_cell *cell_of(ptx_warp *w, const ptx_touch *t, uint32_t at, uint32_t *count,
+static ptx_cell *cell_of(ptx_warp *w, const ptx_checked_touch *t, uint32_t at, uint32_t *count,
                          uint8_t *parts) {
     uint64_t address = t->address + at;
     *count = 1;
@@ -87,7 +87,7 @@ void acu_ptx_check_forget(ptx_warp *w, uint64_t address, uint64_t size) {
 /* ---- what is ordered ---- */
 
 /* Returns whether what the record says is before what the lane does now. */
-static bool is_before(const ptx_warp *w, const ptx_touch *t, const ptx_record *r) {
+static bool is_before(const ptx_warp *w, const ptx_checked_touch *t, const ptx_record *r) {
     const ptx_clock *clock = &w->block->check->clocks[w->number];
     if (!r->writes && r->time < clock->reads)
         return true;
@@ -102,7 +102,8 @@ static bool is_before(const ptx_warp *w, const ptx_touch *t, const ptx_record *r
 
 /* Returns whether the two are a race. Who prepares a compare-and-swap may read as if no other
  * thread was there, since the comparison finds what has changed. */
-static bool is_race(const ptx_warp *w, const ptx_touch *t, const ptx_record *r, uint8_t parts) {
+static bool is_race(const ptx_warp *w, const ptx_checked_touch *t, const ptx_record *r,
+                    uint8_t parts) {
     if (!r->site || !(r->parts & parts) || (t->site->strong && r->site->strong))
         return false;
     if ((t->site->swaps && !r->writes && !r->site->strong) ||
@@ -126,7 +127,7 @@ static bool stored_by(const ptx_warp *w, const ptx_check_site *site, unsigned la
 }
 
 /* Returns whether the lane writes what is there already. */
-static bool is_silent(const ptx_warp *w, const ptx_touch *t) {
+static bool is_silent(const ptx_warp *w, const ptx_checked_touch *t) {
     char value[64];
     return stored_by(w, t->site, t->lane, value) && memcmp(value, t->bytes, t->size) == 0;
 }
@@ -143,7 +144,7 @@ static const char *name_of(const ptx_check_site *site) {
                                        : "a read of";
 }
 
-static void report(ptx_warp *w, const ptx_touch *t, const ptx_record *r) {
+static void report(ptx_warp *w, const ptx_checked_touch *t, const ptx_record *r) {
     ptx_finding f = {.check = PTX_CHECK_RACE, .module = w->code->module, .has_other = true};
     const ptx_block *block = w->block;
     char place[160];
@@ -171,10 +172,10 @@ static void report(ptx_warp *w, const ptx_touch *t, const ptx_record *r) {
 }
 
 /* Lanes of a store that write different values to one place. */
-static void compare_lanes(ptx_warp *w, const ptx_touch *touches, unsigned count) {
+static void compare_lanes(ptx_warp *w, const ptx_checked_touch *touches, unsigned count) {
     for (unsigned i = 1; i < count; i++)
         for (unsigned n = 0; n < i; n++) {
-            const ptx_touch *a = &touches[i], *b = &touches[n];
+            const ptx_checked_touch *a = &touches[i], *b = &touches[n];
             char mine[64], other[64];
             if (a->bytes - b->bytes >= (ptrdiff_t)b->size ||
                 b->bytes - a->bytes >= (ptrdiff_t)a->size)
@@ -194,7 +195,7 @@ static void compare_lanes(ptx_warp *w, const ptx_touch *touches, unsigned count)
 
 /* ---- accesses ---- */
 
-static void look(ptx_warp *w, const ptx_touch *t) {
+static void look(ptx_warp *w, const ptx_checked_touch *t) {
     uint8_t parts;
     for (uint32_t at = 0, count; at < t->size; at += count) {
         const ptx_cell *cell = cell_of(w, t, at, &count, &parts);
@@ -235,7 +236,7 @@ static void keep(ptx_cell *cell, const ptx_record *one) {
     cell->reads[0] = *one;
 }
 
-static void remember(ptx_warp *w, const ptx_touch *t) {
+static void remember(ptx_warp *w, const ptx_checked_touch *t) {
     ptx_record one = {.site = t->site,
                       .time = w->worker->check->now,
                       .lanes = t->site->together ? w->mask : UINT32_C(1) << t->lane,
@@ -289,7 +290,7 @@ static ptx_release *release_at(ptx_check *c, const char *bytes) {
 
 /* Lets the lane know what was released where it looks, and releases what its block did before the
  * last fence, or all of it. */
-static void order(ptx_warp *w, const ptx_touch *t) {
+static void order(ptx_warp *w, const ptx_checked_touch *t) {
     ptx_check *c = w->worker->check;
     const ptx_check_block *block = w->block->check;
     ptx_release *release = release_at(c, t->bytes);
@@ -304,7 +305,8 @@ static void order(ptx_warp *w, const ptx_touch *t) {
         release->time = time;
 }
 
-void acu_ptx_check_races(ptx_warp *w, const ptx_op *op, const ptx_touch *touches, unsigned count) {
+void acu_ptx_check_races(ptx_warp *w, const ptx_op *op, const ptx_checked_touch *touches,
+                         unsigned count) {
     const ptx_check_site *site = op->more;
     if (!count || !w->worker->check->races)
         return;
