@@ -243,7 +243,7 @@ static void configure(const char *text) {
     read_configuration(&sim.config, text ? text : acu_platform_env("ANYCUDA_SIM"));
     leave_visible(&sim.config);
     acu_sim_nouns_configure(&sim.config);
-    acu_sim_caller_reset(sim.config.leaks || sim.config.guard);
+    acu_sim_caller_reset(sim.config.leaks || sim.config.guard || sim.config.checks & 1);
     sim.configured = true;
 }
 

@@ -336,6 +336,80 @@ TEST(variables_are_written) {
         0);
 }
 
+/* ---- accesses beyond what was allocated ---- */
+
+/* Stores to word number %r2 of memory of 1000 bytes; returns what the launch came to. */
+#define STORE_AT(index)                                                                            \
+    HEAD ".entry k(.param .u64 p) {\n.reg .b32 %r<9>; .reg .b64 %d<9>;\nld.param.u64 %d1, [p];\n"  \
+         "mov.u32 %r1, %tid.x;\nadd.u32 %r2, %r1, " index ";\nmul.wide.s32 %d2, %r2, 4;\n"         \
+         "add.u64 %d1, %d1, %d2;\nst.global.u32 [%d1], %r1;\nret;\n}\n"
+
+static int store_at(const char *text, CUdeviceptr at, unsigned threads) {
+    CUmodule module = load_text(text);
+    void *args[] = {&at};
+    OK(launch(module, "k", 1, threads, args));
+    int result = cuCtxSynchronize();
+    if (!result)
+        OK(cuModuleUnload(module));
+    return result;
+}
+
+/* Sizes are rounded, so that a GPU does not fail where an access is only a little too far. */
+TEST(a_little_behind_an_allocation) {
+    CUdeviceptr at;
+    OK(cuMemAlloc(&at, 1000));
+    OK(store_at(STORE_AT("218"), at, 32));
+    assert_int_equal(acu_sim_findings(NULL), 0);
+    OK(store_at(STORE_AT("219"), at, 32));
+    assert_int_equal(acu_sim_findings("memory"), 1);
+    expect("thread (31, 0, 0): a write of 4 bytes of global memory at 0x");
+    expect(", 0 bytes behind the end of allocation ");
+    expect(", of 1000 bytes at 0x");
+    expect("(allocated at ");
+    OK(store_at(STORE_AT("250"), at, 3));
+    assert_int_equal(acu_sim_findings("memory"), 4);
+    expect(", 8 bytes behind the end of allocation ");
+    OK(cuMemFree(at));
+}
+
+TEST(far_behind_an_allocation) {
+    CUdeviceptr at;
+    OK(cuMemAlloc(&at, 1000));
+    SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, store_at(STORE_AT("1250"), at, 1));
+    assert_int_equal(acu_sim_findings("memory"), 1);
+    expect(", 4000 bytes behind the end of allocation ");
+    begin_with_checks(NULL);
+}
+
+TEST(memory_that_was_freed) {
+    CUdeviceptr at, other;
+    OK(cuMemAlloc(&at, 1000));
+    OK(cuMemAlloc(&other, 1000));
+    OK(cuMemFree(at));
+    SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, store_at(STORE_AT("3"), at, 1));
+    assert_int_equal(acu_sim_findings("memory"), 1);
+    expect(", 12 bytes into allocation ");
+    expect(", which was freed at ");
+    expect(" (allocated at ");
+    begin_with_checks(NULL);
+}
+
+/* Two variables lie one behind the other, and dynamic shared memory behind them. */
+TEST(behind_a_shared_variable) {
+#define BEHIND(index)                                                                              \
+    HEAD ".extern .shared .align 4 .b8 d[];\n.entry k(.param .u64 p) {\n.reg .b32 %r<9>;\n"        \
+         ".shared .b32 s[8];\n.shared .b32 t[8];\nmov.u32 %r1, s;\nmov.u32 %r2, t;\n"              \
+         "mov.u32 %r3, d;\nmov.u32 %r4, %tid.x;\nshl.b32 %r4, %r4, 2;\nadd.u32 %r4, %r4, " index   \
+         ";\nst.shared.u32 [%r4], %r4;\nret;\n}\n"
+    assert_int_equal(found("memory", BEHIND("%r1"), 1, 8), 0);
+    assert_int_equal(found("memory", BEHIND("%r2"), 1, 8), 0);
+    assert_int_equal(found("memory", BEHIND("%r1"), 1, 9), 1);
+    expect("thread (8, 0, 0): a write of 4 bytes of shared memory at 0x20, 4 bytes behind the end "
+           "of s, which has 32; st.shared.u32 in line");
+    assert_int_equal(found("memory", BEHIND("%r2"), 1, 10), 2);
+    expect("8 bytes behind the end of t, which has 32");
+}
+
 /* ---- barriers and .sync operations ---- */
 
 /* Runs a kernel that the check finds fault with, and that fails. */
@@ -452,6 +526,10 @@ int main(void) {
         CHECKED(local_memory_that_nobody_wrote),
         CHECKED(device_memory_that_nobody_wrote),
         CHECKED(variables_are_written),
+        CHECKED(a_little_behind_an_allocation),
+        CHECKED(far_behind_an_allocation),
+        CHECKED(memory_that_was_freed),
+        CHECKED(behind_a_shared_variable),
         CHECKED(barriers_that_not_all_reach),
         CHECKED(barriers_of_a_divergent_warp),
         CHECKED(barriers_that_never_open),

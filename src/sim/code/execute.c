@@ -10,6 +10,8 @@
 #include "sim/device/context.h"
 #include "sim/device/device.h"
 #include "sim/memory/guard.h"
+#include "sim/memory/history.h"
+#include "sim/memory/memory.h"
 #include "sim/memory/range.h"
 #include "sim/memory/unwritten.h"
 #include "sim/ptx/grid.h"
@@ -134,6 +136,7 @@ typedef struct machine {
     const acu_sim_device *device;
     const acu_sim_graph *graph; /* that the launch belongs to; NULL: none */
     const char *kernel;
+    unsigned checks;
     acu_sim_texture_unit unit;
     uint64_t barrier[8]; /* of the grid; its blocks count in it */
 } machine;
@@ -152,8 +155,21 @@ static bool find_own(machine *m, uint64_t address, ptx_range *found) {
         own = acu_sim_descendants_find(m->children, (const void *)(uintptr_t)address, &bytes,
                                        &writable);
     *found = (ptx_range){.base = (uintptr_t)own, .bytes = own, .writable = writable};
-    found->last = found->base + bytes - 1;
+    found->last = found->end = found->base + bytes - 1;
     return own != NULL;
+}
+
+/* Returns whether there is memory behind the range, up to a multiple of what sizes are rounded to.
+ * A GPU lets kernels access it, and so does the simulator where a check reports that. */
+static bool is_rounded(const acu_sim_range *range) {
+    return range->kind == SIM_DEVICE && !range->bytes && !range->view;
+}
+
+static const acu_sim_range *find_rounded(const machine *m, uint64_t address) {
+    const uint64_t unit = acu_sim_memory_rounded(1), first = address / unit * unit;
+    const acu_sim_range *range =
+        acu_sim_kernel_launch_find(m->device, (const void *)(uintptr_t)first, 1);
+    return range && is_rounded(range) ? range : NULL;
 }
 
 static bool find_range(void *data, uint64_t address, ptx_range *found) {
@@ -161,9 +177,15 @@ static bool find_range(void *data, uint64_t address, ptx_range *found) {
     pthread_mutex_lock(&acu_sim_lock);
     const acu_sim_range *range =
         acu_sim_kernel_launch_find(m->device, (const void *)(uintptr_t)address, 1);
+    const bool rounds = m->checks & PTX_CHECK_MEMORY;
+    if (!range && rounds)
+        range = find_rounded(m, address);
     bool is_own = !range && find_own(m, address, found);
     if (range && !range->multicast) {
-        *found = (ptx_range){.base = range->base, .last = range->base + range->size - 1};
+        *found = (ptx_range){.base = range->base, .end = range->base + range->size - 1};
+        found->last = rounds && is_rounded(range)
+                          ? range->base + acu_sim_memory_rounded(range->size) - 1
+                          : found->end;
         found->bytes = acu_sim_range_bytes(range, (const void *)range->base);
         found->writable =
             acu_sim_range_allows_writing(range, m->device) && !acu_sim_range_is_read_only(range);
@@ -211,6 +233,13 @@ static uint64_t find_variable(void *data, const ptx_variable *variable) {
 static void print(void *data, const char *text, size_t size) {
     (void)data;
     acu_sim_print_keep(text, size);
+}
+
+static void describe(void *data, uint64_t address, char *text, size_t size) {
+    (void)data;
+    pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_history_describe((const void *)(uintptr_t)address, text, size);
+    pthread_mutex_unlock(&acu_sim_lock);
 }
 
 static void take_finding(void *data, const ptx_finding *finding) {
@@ -263,7 +292,8 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
                  .module = function->module,
                  .device = function->module->device,
                  .graph = acu_sim_self()->graph,
-                 .kernel = function->entry->name};
+                 .kernel = function->entry->name,
+                 .checks = function->entry->code->checks};
     ptx_machine needs = {.find = find_range,
                          .variable = find_variable,
                          .allocate = allocate,
@@ -271,6 +301,7 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
                          .set_conditional = set_conditional,
                          .print = print,
                          .finding = take_finding,
+                         .describe = describe,
                          .unwritten = acu_sim_unwritten_word,
                          .runtime = call_runtime,
                          .textures = &textures,

@@ -19,6 +19,7 @@
 #include "sim/memory/external_semaphore.h"
 #include "sim/memory/graphics.h"
 #include "sim/memory/guard.h"
+#include "sim/memory/history.h"
 #include "sim/memory/ipc_memory.h"
 #include "sim/memory/memory.h"
 #include "sim/memory/pool.h"
@@ -64,6 +65,7 @@ const acu_sim_noun *const acu_sim_nouns[] = {
     &acu_sim_descriptor_noun,
     &acu_sim_user_object_noun,
     &acu_sim_guard_noun,
+    &acu_sim_history_noun,
     &acu_sim_context_noun,
     NULL,
 };

@@ -4,6 +4,7 @@
 #include "sim/device/context.h"
 #include "sim/device/device.h"
 #include "sim/memory/external_memory.h"
+#include "sim/memory/history.h"
 #include "sim/memory/ipc_memory.h"
 #include "sim/memory/pool.h"
 #include "sim/memory/shared_pool.h"
@@ -143,6 +144,7 @@ bool acu_sim_range_add(acu_sim_range *range) {
 }
 
 void acu_sim_range_remove(acu_sim_range *range) {
+    acu_sim_history_end(range);
     size_t i = first_after(range->base);
     memmove(ranges + i, ranges + i + 1, (count - i - 1) * sizeof(acu_sim_range *));
     if (range->external)

@@ -13,7 +13,8 @@ enum {
     PTX_CHECK_RACE = 2,   /* accesses of several threads that nothing orders */
     PTX_CHECK_INIT = 4,   /* reads of what was never written */
     PTX_CHECK_SYNC = 8,   /* barriers and .sync operations to which not all threads come */
-    PTX_CHECK_COUNT = 4
+    PTX_CHECK_COUNT = 4,
+    PTX_CHECK_GAP = 64, /* bytes behind each shared variable, to which nobody should come */
 };
 
 /* A thread at an instruction. */

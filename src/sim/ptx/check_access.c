@@ -45,13 +45,15 @@ static bool find_global(ptx_warp *w, const ptx_op *op, ptx_checked_touch *t) {
     ptx_range *range = &w->worker->site[op->site].range, found;
     if (t->address < range->base || t->address > range->last ||
         range->last - t->address < t->size - 1) {
-        if (!machine->find(machine->data, t->address, &found) ||
-            found.last - t->address < t->size - 1)
+        if (!machine->find(machine->data, t->address, &found)) {
+            acu_ptx_check_bounds(w, op, t, NULL);
             return false;
+        }
         *range = found;
     }
+    acu_ptx_check_bounds(w, op, t, range);
     t->bytes = range->bytes + (t->address - range->base);
-    return true;
+    return range->last - t->address >= t->size - 1;
 }
 
 /* Finds the bytes of a lane's access; false if the checks cannot look at them: the access fails, or
@@ -59,19 +61,14 @@ static bool find_global(ptx_warp *w, const ptx_op *op, ptx_checked_touch *t) {
 static bool find_place(ptx_warp *w, const ptx_op *op, ptx_checked_touch *t) {
     if (!t->size || !find_space(t))
         return false;
-    switch (t->space) {
-    case PTX_SHARED: {
-        const ptx_block *block = acu_ptx_cluster_block(w->block, &t->address);
-        t->bytes = block->shared + t->address;
-        return block == w->block && t->address <= block->shared_bytes &&
-               block->shared_bytes - t->address >= t->size;
-    }
-    case PTX_LOCAL:
-        t->bytes = w->local + t->lane * w->local_stride + t->address;
-        return t->address <= w->local_stride && w->local_stride - t->address >= t->size;
-    default:
+    if (t->space == PTX_GLOBAL)
         return find_global(w, op, t);
-    }
+    if (t->space == PTX_SHARED && acu_ptx_cluster_block(w->block, &t->address) != w->block)
+        return false;
+    size_t size = t->space == PTX_SHARED ? w->block->shared_bytes : w->local_stride;
+    acu_ptx_check_bounds(w, op, t, NULL);
+    t->bytes = (t->space == PTX_SHARED ? w->block->shared : w->local + t->lane * size) + t->address;
+    return t->address <= size && size - t->address >= t->size;
 }
 
 static bool find_bytes(ptx_warp *w, const ptx_op *op, ptx_checked_touch *t) {

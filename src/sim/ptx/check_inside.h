@@ -107,6 +107,10 @@ struct ptx_check_block {
     ptx_finding apart;
 };
 
+/* Looks whether a lane may access what it does. `range` is what it accesses in global memory; NULL:
+ * nothing is there. */
+void acu_ptx_check_bounds(ptx_warp *warp, const ptx_op *op, const ptx_checked_touch *touch,
+                          const ptx_range *range);
 /* Looks whether the bytes that a lane reads were ever written. */
 void acu_ptx_check_written(ptx_warp *warp, const ptx_op *op, const ptx_checked_touch *touch);
 /* Fills the memory of a block, to find out which of it is written. */

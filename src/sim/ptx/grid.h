@@ -16,7 +16,8 @@ typedef struct ptx_grid ptx_grid;
 /* Bytes that the kernel may access, all of one allocation. */
 typedef struct ptx_range {
     uint64_t base, last; /* the first and the last address */
-    char *bytes;         /* where the byte at `base` is */
+    uint64_t end; /* the last one that was asked for: sizes are rounded, which only checks see */
+    char *bytes;  /* where the byte at `base` is */
     bool writable;
 } ptx_range;
 
@@ -37,6 +38,8 @@ typedef struct ptx_machine {
     void (*print)(void *data, const char *text, size_t size);
     /* Takes what the checks find; NULL: nobody does. */
     void (*finding)(void *data, const ptx_finding *finding);
+    /* Writes what is known of an address at which the kernel may access nothing. */
+    void (*describe)(void *data, uint64_t address, char *text, size_t size);
     /* Returns the word that stands at an address of global memory until it is written. */
     uint32_t (*unwritten)(uint64_t address);
     /* Does a call of the device runtime; NULL: there is none. */

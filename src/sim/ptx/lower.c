@@ -1,4 +1,5 @@
 /* From functions to code: what all instructions have in common. */
+#include "sim/ptx/check.h"
 #include "sim/ptx/form.h"
 #include "sim/ptx/lower_inside.h"
 #include "sim/ptx/registers.h"
@@ -271,6 +272,8 @@ static ptx_slot shared_address(ptx_lowering *l, const ptx_variable *v, uint64_t 
         *shared = (ptx_code_shared){v, (uint32_t)at, code->shared};
         code->shared = shared;
         code->shared_bytes = (uint32_t)(at + v->size);
+        if (code->checks & PTX_CHECK_MEMORY)
+            code->shared_bytes += PTX_CHECK_GAP;
     }
     return acu_ptx_constant(l, shared->at + offset, size);
 }

@@ -17,8 +17,8 @@ uint32_t acu_ptx_function_number(ptx_lowering *l, const ptx_function *function) 
     for (uint32_t n = 0; n < code->function_count; n++)
         if (code->functions[n].function == function)
             return n;
-    if (!function->has_body)
-        acu_ptx_invalid(l, "Unresolved extern function '%s'", function->name);
+    if (!function->has_body) /* CUDA's device library may have what the simulator has not */
+        acu_ptx_not_simulated(l, "Unresolved extern function '%s'", function->name);
     if (code->function_count == l->function_room) {
         uint32_t room = l->function_room ? l->function_room * 2 : 8;
         ptx_code_function *functions = acu_ptx_lower_alloc(l, room * sizeof *functions);

@@ -1,0 +1,66 @@
+/* Accesses beyond what was allocated, beyond variables in shared memory, and of what was freed. */
+#include "sim/ptx/check_inside.h"
+
+#include <stdio.h>
+
+static void report(ptx_warp *w, const ptx_op *op, const ptx_checked_touch *t, const char *where) {
+    static const char *const spaces[] = {[PTX_SHARED] = "shared", [PTX_LOCAL] = "local"};
+    bool in_block = t->space == PTX_SHARED || t->space == PTX_LOCAL;
+    acu_ptx_check_report(
+        w, op, t->lane, PTX_CHECK_MEMORY, "%s of %u bytes of %s memory at 0x%llx, %s",
+        t->site->writes ? "a write" : "a read", t->size, in_block ? spaces[t->space] : "global",
+        (unsigned long long)t->address, where);
+}
+
+/* Shared variables have gaps between each other. */
+static void check_shared(ptx_warp *w, const ptx_op *op, const ptx_checked_touch *t) {
+    const ptx_code_shared *before = NULL;
+    const ptx_block *block = w->block;
+    char text[160];
+    if (t->address >= w->code->shared_bytes && t->address <= block->shared_bytes &&
+        block->shared_bytes - t->address >= t->size)
+        return; /* what is dynamic is behind the variables */
+    for (const ptx_code_shared *s = w->code->shared; s; s = s->next)
+        if (s->at <= t->address && (!before || before->at < s->at))
+            before = s;
+    if (!before) {
+        snprintf(text, sizeof text, "of which the block has %zu", block->shared_bytes);
+    } else {
+        uint64_t into = t->address - before->at, size = before->variable->size;
+        if (into <= size && size - into >= t->size)
+            return;
+        snprintf(text, sizeof text, "%llu bytes behind the end of %s, which has %llu",
+                 (unsigned long long)(into + t->size - size), before->variable->name,
+                 (unsigned long long)size);
+    }
+    report(w, op, t, text);
+}
+
+static void check_global(ptx_warp *w, const ptx_op *op, const ptx_checked_touch *t,
+                         const ptx_range *range) {
+    const ptx_machine *machine = w->worker->launch->machine;
+    char text[400] = "where nothing is allocated";
+    uint64_t last = t->address + t->size - 1;
+    if (range && last <= range->end)
+        return;
+    if (machine->describe) /* of what begins inside, the first byte that is not */
+        machine->describe(machine->data,
+                          range && t->address <= range->end ? range->end + 1 : t->address, text,
+                          sizeof text);
+    report(w, op, t, text);
+}
+
+void acu_ptx_check_bounds(ptx_warp *w, const ptx_op *op, const ptx_checked_touch *t,
+                          const ptx_range *range) {
+    char text[80];
+    if (!(w->code->checks & PTX_CHECK_MEMORY))
+        return;
+    if (t->space == PTX_SHARED) {
+        check_shared(w, op, t);
+    } else if (t->space == PTX_GLOBAL) {
+        check_global(w, op, t, range);
+    } else if (t->address > w->local_stride || w->local_stride - t->address < t->size) {
+        snprintf(text, sizeof text, "of which a thread has %zu", w->local_stride);
+        report(w, op, t, text);
+    }
+}
