@@ -23,14 +23,13 @@ typedef struct memory {
 
 static bool find(void *data, uint64_t address, ptx_range *range) {
     const memory *m = data;
-    if (address - (uintptr_t)m->input < m->input_bytes)
-        *range = (ptx_range){(uintptr_t)m->input, (uintptr_t)m->input + m->input_bytes - 1,
-                             (char *)m->input, false};
-    else if (address - (uintptr_t)m->output < m->output_bytes)
-        *range = (ptx_range){(uintptr_t)m->output, (uintptr_t)m->output + m->output_bytes - 1,
-                             (char *)m->output, true};
-    else
+    const bool reads = address - (uintptr_t)m->input < m->input_bytes;
+    if (!reads && address - (uintptr_t)m->output >= m->output_bytes)
         return false;
+    char *bytes = (char *)(reads ? m->input : m->output);
+    const size_t size = reads ? m->input_bytes : m->output_bytes;
+    *range = (ptx_range){.base = (uintptr_t)bytes, .bytes = bytes, .writable = !reads};
+    range->last = range->end = range->base + size - 1;
     return true;
 }
 
