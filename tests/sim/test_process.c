@@ -58,7 +58,7 @@ TEST(mistakes_are_said_in_one_line) {
     assert_int_equal(alone("devises=2,devices=3", count_devices), 3);
     assert_string_equal(
         said, "anycuda: ANYCUDA_SIM: \"devises=2\" is ignored: expected one of devices, memory, "
-              "budget, cc, runtime, driver, leaks, guard, seed\n");
+              "budget, cc, runtime, driver, leaks, guard, seed, check\n");
     assert_int_equal(alone("seed=7,seed=x,cc=13.0", count_devices), 1);
     assert_non_null(strstr(said, "\"seed=x\" is ignored: expected a number below 2^64"));
     assert_non_null(strstr(said, "\"cc=13.0\" is ignored: expected a compute capability"));
@@ -77,6 +77,11 @@ TEST(mistakes_are_said_in_one_line) {
     assert_non_null(strstr(said, "expected a number below 2^64"));
     assert_int_equal(alone("devices", count_devices), 1);
     assert_non_null(strstr(said, "as key=value"));
+    assert_int_equal(alone("check=race,memory,devices=2", count_devices), 2);
+    assert_string_equal(said, "");
+    assert_int_equal(alone("check=race,races,devices=2", count_devices), 2);
+    assert_string_equal(said, "anycuda: ANYCUDA_SIM: \"races\" is ignored: expected memory, race, "
+                              "init and sync, or some of them\n");
 }
 
 static int memory_in_mib(void) {
