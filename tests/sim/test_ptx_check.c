@@ -496,12 +496,12 @@ TEST(masks_of_sync_operations) {
 
 TEST(a_place_in_the_source) {
     uint32_t words[64] = {0};
-    run(HEAD ".file 1 \"/home/me/sum.cu\"\n.entry k(.param .u64 p) {\n.reg .b32 %r<9>;\n"
+    run(HEAD ".file 1 \"kernels/sum.cu\"\n.entry k(.param .u64 p) {\n.reg .b32 %r<9>;\n"
              ".shared .b32 s;\n.loc 1 17 3\nmov.u32 %r1, %tid.x;\n.loc 1 18 3\n"
              "st.shared.u32 [s], %r1;\nret;\n}\n",
         1, 64, words, 64);
-    expect("st.shared.u32 in line 11 of the PTX (/home/me/sum.cu:18); the other access: "
-           "st.shared.u32 in line 11 of the PTX (/home/me/sum.cu:18)");
+    expect("st.shared.u32 in line 11 of the PTX (kernels/sum.cu:18); the other access: "
+           "st.shared.u32 in line 11 of the PTX (kernels/sum.cu:18)");
     acu_sim_reset(ALL_CHECKS);
     assert_int_equal(acu_sim_findings(NULL), 0);
     begin_with_checks(NULL);
