@@ -27,6 +27,7 @@ OWN = {
     "acu_dlpack_flag",
     "acu_encoding",  # of several enums of CUDA's
     "acu_error_kind",
+    "acu_graphics_type",
     "acu_jit_level",
     "acu_library_id",
     "acu_listener_subject",
@@ -47,6 +48,7 @@ OWN = {
     "acu_share_way",
     "acu_sim_boundary",
     "acu_sim_geometry",
+    "acu_sim_graphics_kind",
     "acu_sim_graph_place",
     "acu_tensor_elements",
     "acu_tensor_mode",
