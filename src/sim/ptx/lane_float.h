@@ -376,8 +376,8 @@ static inline float lg2_float(float a) {
     double e = double_of(0x4330000000000000 | from >> 52) - (0x1p52 + 1024);
     double m = double_of(bits - ((from >> 52 << 52) - bias));
     double s = (m - 1) / (m + 1), square = s * s, sum = 0;
-    for (double n = 19; n > 0; n -= 2)
-        sum = sum * square + 2 * 1.4426950408889634 / n;
+    for (int n = 19; n > 0; n -= 2)
+        sum = sum * square + 2 * 1.4426950408889634 / (double)n;
     float result = (float)(e + s * sum);
     return a > 0 && a < INFINITY ? result : a == 0 ? -INFINITY : a < 0 ? NAN : a;
 }
