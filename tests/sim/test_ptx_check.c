@@ -266,6 +266,9 @@ TEST(shared_memory_that_nobody_wrote) {
                                        "ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [s];\n"),
                            1, 1),
                      0);
+    /* An exchange is how threads set a word at once; an addition needs what is there. */
+    assert_int_equal(found("init", SHARED("0", "atom.shared.exch.b32 %r4, [s], 0;\n"), 1, 32), 0);
+    assert_int_equal(found("init", SHARED("0", "atom.shared.add.u32 %r4, [s], 1;\n"), 1, 1), 1);
 }
 
 TEST(local_memory_that_nobody_wrote) {

@@ -195,6 +195,7 @@ void acu_ptx_lower_atom(ptx_lowering *l, const ptx_instruction *i) {
                                              .writes = true,
                                              .strong = true,
                                              .releases = a->releases,
+                                             .sets = a->change == PTX_CHANGE_EXCH,
                                              .swaps = a->change == PTX_CHANGE_CAS,
                                              .atomic = a});
     ptx_op *op = acu_ptx_emit(l, do_atomic);

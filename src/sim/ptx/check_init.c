@@ -32,7 +32,7 @@ void acu_ptx_check_written(ptx_warp *w, const ptx_op *op, const ptx_checked_touc
     uint64_t first = t->address & ~UINT64_C(3);
     const char *bytes = t->bytes - (t->address - first);
     char place[160];
-    if (t->site->parameter || (t->space == PTX_GLOBAL && !machine->unwritten))
+    if (t->site->parameter || t->site->sets || (t->space == PTX_GLOBAL && !machine->unwritten))
         return;
     for (uint64_t at = first; at < t->address + t->size; at += 4) {
         uint32_t word;

@@ -20,6 +20,7 @@ typedef struct ptx_check_site {
     bool strong;    /* atomic, volatile, or ordered: no race with others of its kind */
     bool releases;  /* what was done before is before what is done by who reads this */
     bool together;  /* the lanes' own accesses are not known: the warp makes it */
+    bool sets;      /* it exchanges: what it finds is rarely used */
     bool swaps;     /* it compares before it writes, so that who read before may be late */
     bool parameter; /* of a call: some of its bytes may be padding */
     const ptx_access *values; /* of a plain store: what is written; else NULL */
