@@ -298,6 +298,27 @@ TEST(memory) {
     assert_true(words[13] == 1 && words[14] == 0 && words[15] == 1);
 }
 
+/* A kernel cannot set what it cannot store to. */
+TEST(memory_that_is_only_read) {
+    static _Alignas(4096) uint32_t host[1024];
+    CUdeviceptr at;
+    void *args[] = {&at};
+    OK(cuMemHostRegister(host, sizeof host,
+                         CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY));
+    OK(cuMemHostGetDevicePointer(&at, host, 0));
+    CUmodule module = load_text(MEMORY K REGISTERS
+                                ".param .b64 f, g;\nst.param.b64 [a], %d1;\nst.param.b32 [d], 1;\n"
+                                "st.param.b64 [f], 4;\nst.param.b64 [g], 0;\n"
+                                "call (e), __cudaCDP2MemsetAsync, (a, d, f, g);\nret;\n}\n");
+    OK(launch(module, "k", 1, 1, args));
+    SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
+    assert_int_equal(host[0], 0);
+    acu_sim_reset(MACHINE);
+    OK(cuInit(0));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+}
+
 /* Streams and events are made, and order what is in order anyway. */
 TEST(streams_and_events) {
     uint32_t words[16] = {0};
@@ -360,6 +381,7 @@ int main(void) {
                                        C(what_is_refused),
                                        C(values),
                                        C(memory),
+                                       C(memory_that_is_only_read),
                                        C(streams_and_events),
                                        C(a_kernel_that_is_declared_first)};
     return RUN(tests);

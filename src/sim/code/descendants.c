@@ -115,12 +115,18 @@ void acu_sim_descendants_clear(acu_sim_descendants *c) {
 
 /* ---- copies ---- */
 
-/* Returns where the bytes are; NULL: the kernels cannot access all of them. */
-static char *bytes_at(const acu_sim_module *module, uint64_t address, uint64_t bytes) {
+static bool is_writable(const acu_sim_range *range, const acu_sim_device *device) {
+    return acu_sim_range_allows_writing(range, device) && !acu_sim_range_is_read_only(range);
+}
+
+/* Returns where the bytes are; NULL: the kernels cannot read, or write, all of them. */
+static char *bytes_at(const acu_sim_module *module, uint64_t address, uint64_t bytes, bool writes) {
     const void *at = (const void *)(uintptr_t)address;
     const acu_sim_range *range = acu_sim_kernel_launch_find(module->device, at, bytes);
+    if (range && (range->multicast || (writes && !is_writable(range, module->device))))
+        return NULL;
     if (range)
-        return range->multicast ? NULL : acu_sim_range_bytes(range, at);
+        return acu_sim_range_bytes(range, at);
     acu_sim_heap *heap = acu_sim_heap_of(module->context, false);
     size_t size = 0;
     char *base = heap ? acu_sim_heap_find(heap, at, &size) : NULL;
@@ -130,8 +136,8 @@ static char *bytes_at(const acu_sim_module *module, uint64_t address, uint64_t b
 
 cudaError_t acu_sim_descendant_copy(const acu_sim_descendant *copy, const acu_sim_module *module) {
     pthread_mutex_lock(&acu_sim_lock);
-    char *to = bytes_at(module, copy->to, copy->bytes);
-    const char *from = copy->sets ? to : bytes_at(module, copy->from, copy->bytes);
+    char *to = bytes_at(module, copy->to, copy->bytes, true);
+    const char *from = copy->sets ? to : bytes_at(module, copy->from, copy->bytes, false);
     if (to && from) {
         if (copy->sets)
             memset(to, copy->value, copy->bytes);
