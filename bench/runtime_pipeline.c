@@ -3,7 +3,7 @@
  * that is named as acu_place_parse() has it.
  *
  *     bench_runtime_pipeline cuda:0 [--batches n] [--kib n] [--blocks n] [--rounds n]
- *                            [--program percent] [--check]
+ *                            [--program percent] [--pinned] [--check]
  *
  * In each round all batches are uploaded, then computed, then downloaded, each alone; and they go
  * through the pipeline, in which three threads upload, give programs and download, each through a
@@ -14,6 +14,8 @@
  * slow each other, because both copy the host's memory, so that each is also timed while the other
  * one is under way without a pause; the last column has the slowest part with these times.
  *
+ * With --pinned the host's batches are in pinned memory, which needs CUDA.
+ *
  * The program's loop is made so long that it takes `percent` of an upload's time, 100 unless it is
  * given. The last batches are still computed and downloaded when no more are uploaded, so that of n
  * batches a pipeline of three equal parts reaches n / (n + 2) at most: 0.99 of 256. Every byte of
@@ -23,6 +25,7 @@
 #define _POSIX_C_SOURCE 200809L /* sched_yield */
 #include "pairs.h"
 
+#include <anycuda/buffer.h>
 #include <anycuda/runtime.h>
 
 #include <pthread.h>
@@ -38,7 +41,9 @@ static const double bar = 0.90;
 static long batches = 256, kib = 1024, block_count = 6, rounds = 11, percent = 100;
 static size_t bytes;
 static uint32_t elements; /* of a batch */
+static bool pinned;
 static unsigned char *inputs, *results;
+static acu_buffer *pinned_inputs, *pinned_results;
 
 static acu_client *uploads, *programs, *downloads;
 static acu_block *in[MOST_BLOCKS], *out[MOST_BLOCKS];
@@ -437,8 +442,18 @@ static void calibrate(void) {
 
 /* ---- the program's options ---- */
 
-static void *host_memory(void) {
-    void *memory = malloc((size_t)batches * bytes);
+/* Makes memory for all batches; where it is pinned, the buffer owns it, else `*buffer` stays NULL.
+ */
+static void *host_memory(acu_buffer **buffer) {
+    const acu_buffer_options options = {.memory = ACU_MEMORY_PINNED};
+    ACU_AUTO(acu_stream) *stream = NULL;
+    void *memory = NULL;
+    if (pinned) {
+        OK(acu_stream_create(0, NULL, &stream));
+        OK(acu_buffer_create_with(stream, ACU_U8, (size_t)batches * bytes, &options, buffer));
+        OK(acu_buffer_get_host(*buffer, &memory));
+    } else
+        memory = malloc((size_t)batches * bytes);
     if (!memory) {
         fprintf(stderr, "there is no memory for %ld batches\n", batches);
         exit(1);
@@ -451,8 +466,8 @@ static void *host_memory(void) {
 static void make_batches(void) {
     bytes = (size_t)kib * 1024;
     elements = (uint32_t)(bytes / sizeof elements);
-    inputs = host_memory();
-    results = host_memory();
+    inputs = host_memory(&pinned_inputs);
+    results = host_memory(&pinned_results);
     uint32_t *values = (void *)inputs;
     for (size_t i = 0; i < (size_t)batches * elements; i++)
         values[i] = (uint32_t)i * 2654435761u ^ (uint32_t)(i >> 3u);
@@ -477,8 +492,12 @@ static void release_all(void) {
     OK(acu_client_release(uploads));
     OK(acu_client_release(programs));
     OK(acu_client_release(downloads));
-    free(inputs);
-    free(results);
+    if (!pinned) {
+        free(inputs);
+        free(results);
+    }
+    OK(acu_buffer_release(pinned_inputs));
+    OK(acu_buffer_release(pinned_results));
 }
 
 /* Takes an option and its number; returns false where they are none. */
@@ -508,13 +527,15 @@ int main(int argc, char **argv) {
     for (int i = 2; good && i < argc; i++)
         if (strcmp(argv[i], "--check") == 0)
             check = true;
+        else if (strcmp(argv[i], "--pinned") == 0)
+            pinned = true;
         else {
             good = take_option(argv[i], argv[i + 1]);
             i++;
         }
     if (!good) {
         fprintf(stderr, "bench_runtime_pipeline cpu|cuda|webgpu [--batches n] [--kib n] "
-                        "[--blocks 1..8] [--rounds n] [--program percent] [--check]\n");
+                        "[--blocks 1..8] [--rounds n] [--program percent] [--pinned] [--check]\n");
         return 2;
     }
     if (acu_client_create(place, NULL, &uploads)) {

@@ -17,13 +17,18 @@ define=
 more='-D_DEFAULT_SOURCE -D_XOPEN_SOURCE=700' # than C11 has
 export ANYCUDA_TOOLKITS="${ANYCUDA_TOOLKITS:-$HOME/.cache/anycuda/toolkits}"
 
-# objects FOLDER SOURCES…: compiles as CMakeLists.txt does.
+# objects FOLDER SOURCES…: compiles as CMakeLists.txt does. An object has the name of its source's path, since folders have
+# files of the same name.
 objects() (
-    mkdir -p "$build/objects/$1"
-    cd "$build/objects/$1"
+    to=$build/objects/$1
+    mkdir -p "$to"
     shift
-    # shellcheck disable=SC2086
-    printf '%s\n' "$@" | xargs -P "$(nproc)" -n 4 "$cc" -c -std=c11 -Werror=implicit-function-declaration -O2 -fPIC \
+    # shellcheck disable=SC2016,SC2086
+    printf '%s\n' "$@" | xargs -P "$(nproc)" -I{} sh -c '
+        source=$1 to=$2 root=$3; shift 3
+        name=$(printf %s "${source#"$root/"}" | tr / -)
+        exec "$@" -o "$to/${name%.c}.o" "$source"' sh {} "$to" "$root" \
+        "$cc" -c -std=c11 -Werror=implicit-function-declaration -O2 -fPIC \
         -fvisibility=hidden -ffunction-sections -fdata-sections $define -DSPEC="\"$root/spec/parameters/cudart.yaml\"" \
         -I"$root/include" -I"$root/generated/include" -I"$root/src" -I"$root/generated/src"
 )
@@ -46,11 +51,11 @@ build_safe() {
     mkdir -p "$build/tests"
     cp -L "$library" "$build/tests/libcmocka.so.0"
     define=$more objects tests "$root"/tests/safe/*.c
-    shared=$(ls "$build"/objects/tests/*.o | grep -v '/test_\|/fake_cuda\.\|/print_') # what several tests have
+    shared=$(ls "$build"/objects/tests/*.o | grep -v '/tests-safe-\(test_\|fake_cuda\.\|print_\)') # what several tests have
     # Those that CMake lists as tests on any CUDA; the others play CUDA's calls, or malloc(), themselves.
     for test in $(sed -n '/_no_memory/d; s/^\(safe\|kernel\)_test(\([a-z_]*\).*/\2/p' "$root/tests/safe/CMakeLists.txt"); do
         # shellcheck disable=SC2086
-        program "tests/$test" "$build/objects/tests/test_$test.o" $shared "$build"/objects/sim/*.o \
+        program "tests/$test" "$build/objects/tests/tests-safe-test_$test.o" $shared "$build"/objects/sim/*.o \
             -lcmocka -Wl,-rpath,'$ORIGIN'
     done
 }
@@ -62,8 +67,9 @@ build_runtime() {
     objects random "$root"/tests/runtime/random/*.c
     define=
     program runtime/suite "$build"/objects/runtime/*.o "$build"/objects/sim/*.o
-    program runtime/random "$build"/objects/random/*.o "$build"/objects/runtime/kept.o "$build"/objects/runtime/where.o \
-        "$build"/objects/runtime/forms.o "$build"/objects/runtime/made_up.o "$build"/objects/sim/*.o
+    suite=$build/objects/runtime/tests-runtime
+    program runtime/random "$build"/objects/random/*.o "$suite-suite-kept.o" "$suite-suite-where.o" \
+        "$suite-suite-forms.o" "$suite-made_up.o" "$build"/objects/sim/*.o
 }
 
 # Memory and semaphores of Vulkan, which the machine with the GPU may or may not have.
@@ -79,7 +85,7 @@ build_vulkan() {
     define=$more objects vulkan "$root"/tests/vulkan/*.c
     program tests/vulkan "$build"/objects/vulkan/*.o
     define=-I$root/tests/vulkan objects external "$root/bench/external.c" "$root/bench/pairs.c"
-    program external "$build"/objects/external/*.o "$build/objects/vulkan/vulkan.o" "$build"/objects/sim/*.o
+    program external "$build"/objects/external/*.o "$build/objects/vulkan/tests-vulkan-vulkan.o" "$build"/objects/sim/*.o
 }
 
 # Buffers and images of OpenGL, which is opened at run time.
@@ -137,7 +143,8 @@ build_all() {
     program fuzz "$build"/objects/fuzz/*.o "$build"/objects/sim/*.o
     program threads "$build"/objects/threads/*.o "$build"/objects/sim/*.o
     for example in "$build"/objects/examples/*.o; do
-        program "examples/$(basename "$example" .o)" "$example" "$build"/objects/sim/*.o
+        name=$(basename "$example" .o)
+        program "examples/${name#examples-}" "$example" "$build"/objects/sim/*.o
     done
     define=-ffp-contract=off objects tensor "$root"/examples/tensor/*.c
     program examples/tensor_train "$build"/objects/tensor/*.o "$build"/objects/sim/*.o -lm

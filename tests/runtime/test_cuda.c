@@ -4,6 +4,7 @@
  */
 #include "cuda_device.h"
 
+#include <anycuda/cudart.h>
 #include <pthread.h>
 
 #define MACHINE(m, device)                                                                         \
@@ -100,6 +101,34 @@ static void the_host_may_change_what_it_wrote(void **state) {
         expect_bytes(&m, memory, copy, sizes[i]);
         table->memory_free(m.queue, memory, sizes[i]);
         free(bytes);
+        free(copy);
+    }
+}
+
+/* The device copies from pinned memory by itself, also from amid of it, and has done so when the
+ * write returns. */
+static void pinned_memory_is_written_from(void **state) {
+    (void)state;
+    static const size_t sizes[] = {4096, 256u << 10u, (1u << 20u) + 1, 20u << 20u};
+    const size_t ahead = 3;
+    MACHINE(m, 0);
+    acu_raw raw;
+    DONE(table->queue_get_raw(m.queue, &raw));
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        void *pinned = NULL;
+        unsigned char *copy = malloc(sizes[i]);
+        acu_backend_memory *memory = memory_of(&m, sizes[i]);
+        assert_int_equal(cudaHostAlloc(&pinned, sizes[i] + ahead, cudaHostAllocDefault), 0);
+        unsigned char *bytes = (unsigned char *)pinned + ahead;
+        count_up(bytes, sizes[i]);
+        memcpy(copy, bytes, sizes[i]);
+        DONE(table->write(m.queue, memory, 0, bytes, sizes[i]));
+        if (sizes[i] >= 256u << 10u)
+            assert_int_equal(cudaStreamQuery(raw.handle), 0);
+        memset(bytes, 0, sizes[i]);
+        expect_bytes(&m, memory, copy, sizes[i]);
+        table->memory_free(m.queue, memory, sizes[i]);
+        assert_int_equal(cudaFreeHost(pinned), 0);
         free(copy);
     }
 }
@@ -555,6 +584,7 @@ int main(void) {
         TEST(without_a_driver),
         TEST(any_position_is_written_and_read),
         TEST(the_host_may_change_what_it_wrote),
+        TEST(pinned_memory_is_written_from),
         TEST(too_much_memory_is_refused),
         TEST(freed_memory_serves_another_queue),
         TEST(a_chosen_allocator_has_the_memory),
