@@ -6,7 +6,7 @@
  * Several processes may write to one file, each under the file's lock. A child of a fork gets an
  * opened file of its own, because the lock belongs to that.
  */
-#define _GNU_SOURCE /* syscall */
+#define _GNU_SOURCE /* syscall, program_invocation_short_name */
 #include "layers/trace_file.h"
 
 #include <errno.h>
@@ -237,6 +237,17 @@ void acu_trace_name_row(long thread, const char *name) {
     acu_trace_append(&event);
 }
 
+/* Names the process by its program; `now` is the file that this is for. */
+static void name_process(unsigned now, long thread) {
+    static atomic_uint named; /* the file that has the process's name */
+    if (atomic_exchange(&named, now) == now)
+        return;
+    acu_json event;
+    acu_json_begin(&event, 'M', "trace", "process_name", 0, thread);
+    acu_json_put_arg(&event, "name", 4, program_invocation_short_name, SIZE_MAX);
+    acu_trace_append(&event);
+}
+
 long acu_trace_thread(void) {
     static _Thread_local unsigned named; /* the file that has the thread's name */
     static _Thread_local long number;
@@ -246,6 +257,7 @@ long acu_trace_thread(void) {
         named = now;
         number = (long)syscall(SYS_gettid);
         (void)prctl(PR_GET_NAME, name);
+        name_process(now, number);
         acu_trace_name_row(number, name);
     }
     return number;

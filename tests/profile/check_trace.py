@@ -110,6 +110,8 @@ def check_work(program: str, folder: Path) -> None:
     check_nesting(events)
     names = {e["tid"]: e["args"]["name"] for e in named(events, "thread_name", "M")}
     assert all(e["tid"] in names for e in events)
+    (process,) = named(events, "process_name", "M")
+    assert process["args"]["name"] == Path(program).name
     streams = {tid for tid in names if tid >= ROWS}
     assert len(streams) == 2 and all("device 0, stream 0x" in names[tid] for tid in streams)
 
