@@ -1,4 +1,4 @@
-"""The C tests, a real libcudart and the spies under ASan and UBSan; many threads under TSan."""
+"""The C tests, a real libcudart and the spies under ASan and UBSan; test_threads.py has TSan."""
 
 from __future__ import annotations
 
@@ -24,29 +24,11 @@ ADDRESS = (
     "-fsanitize-undefined-trap-on-error",
     "-fno-omit-frame-pointer",
 )
-THREAD = ("-fsanitize=thread",)
 # What the library keeps lives as long as the process; NVIDIA's own leaks are not looked for.
 # Tests ask for more memory than there is, which is no mistake.
 ASAN_OPTIONS = "abort_on_error=1:allocator_may_return_null=1:handle_sigill=1"
 ENVIRONMENT = {"ASAN_OPTIONS": f"detect_leaks=0:{ASAN_OPTIONS}", "TSAN_OPTIONS": "halt_on_error=1"}
 SPIED_ON = (build.VERSIONS[0], "12.9")  # the oldest, and the one with most adapters of its own
-THREADED = (
-    "loader_threads",
-    "loader_bind",
-    "runtime_cpu",
-    "runtime_random",
-    "runtime_suite",
-    "sanitize_first_use",
-    "safe_threads",
-    "safe_allocator_model",
-    "safe_order",
-    "safe_capture_meanwhile",
-    "sim_context",
-    "sim_guard",
-    "sim_stress",
-    "threads",
-    "webgpu_block",
-)
 
 
 # The simulator's largest file is compiled for this processor only, and not for three kinds of them.
@@ -157,10 +139,3 @@ def test_spies_under_address_and_undefined(toolkits: Toolkits, tmp_path: Path, m
         done = bench.run(version, spy)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         assert ", 0 failed" in done.stdout
-
-
-def test_many_threads(tmp_path: Path) -> None:
-    folder = configure(tmp_path, THREAD, *THREADED)
-    assert "__tsan_init" in works(["nm", folder / "tests/loader/loader_threads"])
-    once = ("-E", "^(safe_capture_meanwhile_|threads_1[23])")  # 13 s, or more, for each runtime that is simulated
-    ctest(folder, "-R", f"^({'|'.join(THREADED)})(_[0-9].*)?$", *once)
