@@ -186,10 +186,59 @@ TEST(malformed_ptx) {
         PTX_HEAD ".global .b8 x[18446744073709551615][18446744073709551615];",
         PTX_HEAD ".entry f(.param .b8 a[40000]) { }",
         PTX_HEAD "garbage;",
+        PTX_HEAD ";",
+        PTX_HEAD ".entry f() { ret;; }",
+        PTX_HEAD ".entry f(.param .b8 a[4353]) { ret; }",
+        PTX_HEAD ".entry f(.param .b8 a[]) { ret; }",
+        PTX_HEAD ".entry f() { .extern .shared .u32 a[]; ret; }",
+        PTX_HEAD ".tex .u32 t;",
+        PTX_HEAD ".global .u32 x[];",
+        PTX_HEAD ".global .u32 x = {1};",
+        PTX_HEAD ".global .u32 x[2] = 1;",
+        PTX_HEAD ".global .u32 x[2][2] = {1, 2, 3, 4};",
+        PTX_HEAD ".global .u32 x[2] = {1, };",
+        PTX_HEAD ".global .u32 x = 1.0;",
+        PTX_HEAD ".global .f32 x = 1;",
+        PTX_HEAD ".global .f16 x = 1.0;",
+        PTX_HEAD ".global .u32 x = y;",
+        PTX_HEAD ".extern .global .u32 x = 1;",
+        PTX_HEAD ".shared .u32 x = 1;",
+        ".version 7.0\n.target sm_52\n.address_size 32\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (try_load(texts[i]) != cudaErrorInvalidPtx)
             fail_msg("not refused: %s", texts[i]);
+}
+
+TEST(an_array_as_long_as_its_initial_value) {
+    cudaLibrary_t library = load(PTX_HEAD ".visible .global .u32 a[] = {1, 2, 3};\n"
+                                          ".visible .global .u32 b[][2] = {{1}, {2}, {3, 4}};");
+    uint32_t words[6];
+    void *at = NULL;
+    size_t bytes = 0;
+    OK(cudaLibraryGetGlobal(&at, &bytes, library, "a"));
+    assert_int_equal(bytes, 12);
+    OK(cudaLibraryGetGlobal(&at, &bytes, library, "b"));
+    assert_int_equal(bytes, 24);
+    OK(cudaMemcpy(words, at, 24, cudaMemcpyDeviceToHost));
+    assert_memory_equal(words, ((uint32_t[]){1, 2, 3, 4, 0, 0}), 24); /* as ptxas fills it */
+    OK(cudaLibraryUnload(library));
+}
+
+/* ptxas -v says 40 bytes and 9 bytes of these. */
+TEST(shared_memory_of_a_kernel_and_what_it_calls) {
+    cudaLibrary_t library =
+        load(PTX_HEAD ".shared .b8 a[3]; .shared .u32 b; .shared .b8 c[5]; .shared .u64 z;\n"
+                      ".func g() { .reg .b32 %r; mov.u32 %r, z; st.shared.u32 [%r], %r; ret; }\n"
+                      ".entry f() { .reg .b32 %r<5>; .shared .b8 d[7]; .shared .u64 e;\n"
+                      "mov.u32 %r1, c; mov.u32 %r2, a; mov.u32 %r3, b; call.uni g; ret; }\n"
+                      ".entry h() { .reg .b32 %r1; mov.u32 %r1, c; mov.u32 %r1, b; ret; }");
+    struct cudaFuncAttributes attributes;
+    OK(cudaFuncGetAttributes(&attributes, kernel_of(library, "f")));
+    assert_int_equal(attributes.sharedSizeBytes, 40);
+    OK(cudaFuncGetAttributes(&attributes, kernel_of(library, "h")));
+    assert_int_equal(attributes.sharedSizeBytes, 9);
+    OK(cudaLibraryUnload(library));
 }
 
 TEST(what_is_no_ptx) {
@@ -253,7 +302,7 @@ TEST(the_log_says_where) {
     assert_int_equal(count, 0);
     SAYS(cudaErrorInvalidPtx, cudaLibraryGetKernel(&kernel, library, "f"));
     OK(cudaLibraryUnload(library));
-    assert_non_null(strstr(log, "line 6; error"));
+    assert_non_null(strstr(log, "line 6; fatal   : Parsing error near '': syntax error\n"));
     assert_int_equal((uintptr_t)values[1], strlen(log));
     values[0] = small;
     values[1] = (void *)sizeof small;
@@ -281,6 +330,8 @@ int main(void) {
         T(a_kernel_is_no_unified_function),
         T(a_library_is_a_leak),
         T(malformed_ptx),
+        T(an_array_as_long_as_its_initial_value),
+        T(shared_memory_of_a_kernel_and_what_it_calls),
         T(what_is_no_ptx),
         T(ptx_that_is_unusual_but_right),
         T(an_architecture_that_is_not_there),

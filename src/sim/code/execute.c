@@ -23,20 +23,6 @@
 
 /* ---- code ---- */
 
-/* Reads the image's PTX if that was not tried yet. NULL: it has none, or it cannot be read; then
- * `why` says so. */
-static const ptx_module *read_module(acu_sim_code_image *image) {
-    ptx_error error = {.text = ""};
-    if (image->ptx || !image->text || image->why)
-        return image->ptx;
-    const ptx_result result =
-        acu_ptx_parse(image->text, image->text_size, PTX_NEWEST, &image->ptx, &error);
-    if (result)
-        image->why = strdup(error.text);
-    image->invalid = result == PTX_INVALID;
-    return image->ptx;
-}
-
 static const char *or_no_memory(const char *text) {
     return text ? text : "there is no memory for it";
 }
@@ -53,16 +39,12 @@ bool acu_sim_execute_prepare(const acu_sim_function *function) {
     if (entry->code || entry->tried)
         return entry->code != NULL;
     entry->tried = true;
-    acu_sim_code_image *image = function->module->image;
-    const ptx_module *module = read_module(image);
+    const ptx_module *module = function->module->image->ptx;
     const ptx_function *kernel = module ? acu_ptx_module_function(module, entry->name) : NULL;
-    entry->invalid = image->invalid;
     if (!kernel || !kernel->has_body) {
-        entry->why = strdup(
-            image->why
-                ? image->why
-                : "it has machine code only, which is not simulated: compile it to PTX too, with "
-                  "nvcc -arch=compute_80 -code=compute_80");
+        entry->why =
+            strdup("it has machine code only, which is not simulated: compile it to PTX too, with "
+                   "nvcc -arch=compute_80 -code=compute_80");
         return false;
     }
     if (kernel->declared_only) {
@@ -88,11 +70,10 @@ void acu_sim_execute_forget(acu_sim_code_image *image) {
     }
     acu_ptx_module_free(image->ptx);
     free(image->text);
-    free(image->why);
 }
 
 acu_sim_function *acu_sim_execute_function(const acu_sim_module *module, uint64_t pointer) {
-    const ptx_module *ptx = read_module(module->image);
+    const ptx_module *ptx = module->image->ptx;
     const ptx_function *f = ptx ? acu_ptx_function_at(ptx, pointer) : NULL;
     const int index = f && f->is_entry ? acu_sim_image_entry(module->image, f->name) : -1;
     return index < 0 ? NULL : &module->functions[index];
@@ -120,7 +101,7 @@ static void relocate(const acu_sim_module *module, const ptx_module *ptx, const 
 void acu_sim_execute_relocate(acu_sim_module *module) {
     if (!module->image->has_addresses)
         return;
-    const ptx_module *ptx = read_module(module->image);
+    const ptx_module *ptx = module->image->ptx;
     for (const ptx_variable *v = ptx ? ptx->variables : NULL; v; v = v->next)
         if (v->relocation_count)
             relocate(module, ptx, v);

@@ -25,12 +25,6 @@ void acu_sim_image_clear(acu_sim_code_image *image) {
         free(image->variables[i].name);
         free(image->variables[i].bytes);
     }
-    for (size_t i = 0; i < image->offer_count; i++)
-        free(image->offers[i].name);
-    for (size_t i = 0; i < image->need_count; i++)
-        free(image->needs[i].name);
-    free(image->offers);
-    free(image->needs);
     free(image->entries);
     free(image->variables);
     *image = (acu_sim_code_image){.refs = image->refs};
@@ -206,8 +200,10 @@ static cudaError_t take_text(acu_sim_code_image *image, acu_sim_code_image *besi
         return cudaErrorMemoryAllocation;
     image->text = beside->text;
     image->text_size = beside->text_size;
+    image->ptx = beside->ptx;
     image->has_addresses = beside->has_addresses;
     beside->text = NULL;
+    beside->ptx = NULL;
     return cudaSuccess;
 }
 
@@ -462,8 +458,9 @@ cudaError_t acu_sim_image_load(const void *code, size_t size, const acu_sim_opti
     cudaError_t result = acu_sim_image_read(code, size, image, why, sizeof why);
     if (result && why[0])
         snprintf(log, sizeof log, "%s\n%s", why,
-                 strstr(why, "fatal") ? ""
-                                      : "ptxas fatal   : Ptx assembly aborted due to errors\n");
+                 strncmp(why, "ptxas fatal", 11) == 0
+                     ? ""
+                     : "ptxas fatal   : Ptx assembly aborted due to errors\n");
     write_log(options, cudaJitErrorLogBuffer, cudaJitErrorLogBufferSizeBytes, log);
     write_log(options, cudaJitInfoLogBuffer, cudaJitInfoLogBufferSizeBytes, "");
     return result;

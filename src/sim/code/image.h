@@ -1,4 +1,4 @@
-/* Images: what PTX, machine code and fat binaries declare: kernels, variables, symbols. */
+/* Images: what PTX, machine code and fat binaries declare: kernels and variables. */
 #ifndef ACU_SIM_CODE_IMAGE_H
 #define ACU_SIM_CODE_IMAGE_H
 
@@ -39,13 +39,6 @@ typedef struct acu_sim_variable {
     bool constant, managed;
 } acu_sim_variable;
 
-/* A symbol of PTX that is visible to other PTX when both are linked. */
-typedef struct acu_sim_symbol {
-    char *name;
-    bool weak; /* a definition: another file may have one of the same name */
-    bool used; /* a declaration without a definition: something in the file refers to it */
-} acu_sim_symbol;
-
 typedef struct acu_sim_code_image {
     unsigned refs;
     int version;  /* of the PTX: 80 is 8.0 */
@@ -55,14 +48,9 @@ typedef struct acu_sim_code_image {
     acu_sim_entry *entries;
     acu_sim_variable *variables;
     size_t entry_count, variable_count, constant_bytes;
-    acu_sim_symbol *offers; /* symbols that the image defines for other images */
-    acu_sim_symbol *needs;  /* symbols that another image must define */
-    size_t offer_count, need_count;
     char *text; /* the PTX; NULL: the image has none */
     size_t text_size;
-    struct ptx_module *ptx; /* what was read of it; NULL: nothing yet */
-    char *why;              /* why it could not be read; NULL: it could, or nobody tried */
-    bool invalid;           /* the reason is a mistake in the PTX */
+    struct ptx_module *ptx; /* what the text says; NULL without a text */
     bool has_addresses;     /* an initial value of a variable has the address of another one */
 } acu_sim_code_image;
 
@@ -79,7 +67,7 @@ typedef struct acu_sim_options {
 } acu_sim_options;
 
 /*
- * Reads the declarations of PTX into the empty `image`, which the caller clears, also on failure.
+ * Reads PTX into the empty `image`, which the caller clears, also on failure.
  * `newest` is the newest PTX version that is accepted. On failure `why` has one line, as ptxas
  * would write it.
  */

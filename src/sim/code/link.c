@@ -20,8 +20,8 @@ typedef struct renamed {
 
 typedef struct part {
     acu_sim_code_image *image;
-    ptx_module *module;
-    char name[128]; /* the program's name of it */
+    const ptx_module *module; /* the image's */
+    char name[128];           /* the program's name of it */
     renamed *renames;
     size_t rename_count;
 } part;
@@ -33,7 +33,7 @@ typedef struct symbol {
     const ptx_variable *variable;
     size_t first; /* the part that has it first */
     size_t from;  /* the part whose definition counts; SIZE_MAX: none */
-    bool used;    /* a text that does not define it refers to it */
+    bool used;    /* a text refers to it */
 } symbol;
 
 struct acu_sim_link {
@@ -69,7 +69,6 @@ static void clear_renames(part *p) {
 
 static void clear_part(part *p) {
     clear_renames(p);
-    acu_ptx_module_free(p->module);
     acu_sim_image_release(p->image);
 }
 
@@ -219,6 +218,7 @@ static cudaError_t merge(acu_sim_link *l, const symbol *mine) {
         known->variable = mine->variable;
         known->from = mine->from;
     }
+    known->used |= mine->used;
     return cudaSuccess;
 }
 
@@ -227,43 +227,27 @@ static cudaError_t merge_symbols(acu_sim_link *l) {
     const part *added = &l->parts[index];
     cudaError_t result = cudaSuccess;
     for (const ptx_function *f = added->module->functions; f; f = f->next) {
-        symbol mine = {.name = f->name, .function = f, .first = index, .from = SIZE_MAX};
+        symbol mine = {.name = f->name, .function = f, .first = index, .used = f->used};
         mine.from = is_definition(&mine) ? index : SIZE_MAX;
         const cudaError_t one = f->linkage == PTX_STATIC ? cudaSuccess : merge(l, &mine);
         result = one ? one : result;
     }
     for (const ptx_variable *v = added->module->variables; v; v = v->next) {
-        symbol mine = {.name = v->name, .variable = v, .first = index, .from = SIZE_MAX};
+        symbol mine = {.name = v->name, .variable = v, .first = index, .used = v->used};
         mine.from = is_definition(&mine) ? index : SIZE_MAX;
         const cudaError_t one = is_shared_by_texts(v) ? merge(l, &mine) : cudaSuccess;
         result = one ? one : result;
-    }
-    for (size_t n = 0; !result && n < added->image->need_count; n++) {
-        const acu_sim_symbol *need = &added->image->needs[n];
-        symbol *s = find_symbol(l, need->name, strlen(need->name));
-        if (s)
-            s->used |= need->used;
     }
     return result;
 }
 
 cudaError_t acu_sim_link_add(acu_sim_link *l, acu_sim_code_image *image, const char *name) {
-    ptx_error error;
     part *grown = realloc(l->parts, (l->count + 1) * sizeof *grown);
     if (!grown)
         return cudaErrorMemoryAllocation;
     l->parts = grown;
-    part added = {.image = image};
+    part added = {.image = image, .module = image->ptx};
     snprintf(added.name, sizeof added.name, "%s", name);
-    ptx_result read =
-        acu_ptx_parse(image->text, image->text_size, PTX_NEWEST, &added.module, &error);
-    if (read == PTX_NO_MEMORY)
-        return cudaErrorMemoryAllocation;
-    if (read) {
-        l->say(l->data, error.text);
-        l->say(l->data, "\n");
-        return cudaErrorInvalidPtx;
-    }
     image->refs++;
     l->parts[l->count++] = added;
     cudaError_t result = merge_symbols(l);

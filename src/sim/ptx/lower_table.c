@@ -1,14 +1,18 @@
 /* Who lowers the instructions that have no form. */
 #include "sim/ptx/lower_inside.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-static const struct {
+struct row {
     const char *word; /* the first of the opcode, or the first two */
     ptx_lower *lower;
     bool guards; /* it handles the guard itself */
     ptx_writes writes;
-} lowered[] = {
+};
+
+/* Sorted by the words. */
+static const struct row rows[] = {
     {"activemask", acu_ptx_lower_activemask, false, PTX_WRITES_FIRST},
     {"applypriority", acu_ptx_lower_nothing, false, PTX_WRITES_NOTHING},
     {"atom", acu_ptx_lower_atom, false, PTX_WRITES_FIRST},
@@ -74,6 +78,7 @@ static const struct {
     {"vmin", acu_ptx_lower_video, false, PTX_WRITES_ANY},
     {"vmin2", acu_ptx_lower_video, false, PTX_WRITES_ANY},
     {"vmin4", acu_ptx_lower_video, false, PTX_WRITES_ANY},
+    {"vote", acu_ptx_lower_vote, false, PTX_WRITES_FIRST},
     {"vset", acu_ptx_lower_video, false, PTX_WRITES_ANY},
     {"vset2", acu_ptx_lower_video, false, PTX_WRITES_ANY},
     {"vset4", acu_ptx_lower_video, false, PTX_WRITES_ANY},
@@ -82,33 +87,35 @@ static const struct {
     {"vsub", acu_ptx_lower_video, false, PTX_WRITES_ANY},
     {"vsub2", acu_ptx_lower_video, false, PTX_WRITES_ANY},
     {"vsub4", acu_ptx_lower_video, false, PTX_WRITES_ANY},
-    {"vote", acu_ptx_lower_vote, false, PTX_WRITES_FIRST},
     {"wmma.load", acu_ptx_lower_matrix_access, false, PTX_WRITES_FIRST},
     {"wmma.mma", acu_ptx_lower_wmma, false, PTX_WRITES_FIRST},
     {"wmma.store", acu_ptx_lower_matrix_access, false, PTX_WRITES_NOTHING},
 };
 
-/* Returns the number of the row for the opcode; -1 if there is none. */
-static int row_of(const char *opcode) {
-    for (size_t n = 0; n < sizeof lowered / sizeof *lowered; n++) {
-        size_t length = strlen(lowered[n].word);
-        if (strncmp(lowered[n].word, opcode, length) == 0 && strchr(".", opcode[length]))
-            return (int)n;
-    }
-    return -1;
+/* Compares an opcode with the word of a row: equal where it begins with all of the word. */
+static int compare(const void *opcode, const void *row) {
+    const char *word = ((const struct row *)row)->word, *text = opcode;
+    const size_t length = strlen(word);
+    const int order = strncmp(text, word, length);
+    return order ? order : text[length] && text[length] != '.';
+}
+
+/* Returns the row for the opcode; NULL if there is none. */
+static const struct row *row_of(const char *opcode) {
+    return bsearch(opcode, rows, sizeof rows / sizeof *rows, sizeof *rows, compare);
 }
 
 ptx_lower *acu_ptx_lower_of(const char *opcode) {
-    int n = row_of(opcode);
-    return n < 0 ? NULL : lowered[n].lower;
+    const struct row *row = row_of(opcode);
+    return row ? row->lower : NULL;
 }
 
 bool acu_ptx_lower_guards(const ptx_instruction *i) {
-    int n = row_of(i->opcode);
-    return n >= 0 && lowered[n].guards;
+    const struct row *row = row_of(i->opcode);
+    return row && row->guards;
 }
 
 ptx_writes acu_ptx_lower_writes(const char *opcode) {
-    int n = row_of(opcode);
-    return n < 0 ? PTX_WRITES_AS_FORM : lowered[n].writes;
+    const struct row *row = row_of(opcode);
+    return row ? row->writes : PTX_WRITES_AS_FORM;
 }

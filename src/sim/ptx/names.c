@@ -10,13 +10,20 @@ struct ptx_names {
     size_t table_size;
     unsigned *parents; /* of each scope */
     unsigned scope_count, scope_room, current;
+    bool numbered;
 };
 
-static uint64_t hash_of(const char *name, size_t length, unsigned scope) {
-    uint64_t h = UINT64_C(0xcbf29ce484222325) ^ scope * UINT64_C(0x9e3779b97f4a7c15);
+static uint64_t hash_of(const char *name, size_t length) {
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
     for (size_t n = 0; n < length; n++)
         h = (h ^ (unsigned char)name[n]) * UINT64_C(0x100000001b3);
     return h ^ h >> 29;
+}
+
+/* Returns where the search for a name of the scope begins in the table. */
+static size_t first_of(const ptx_names *names, uint64_t hash, unsigned scope) {
+    const uint64_t mixed = (hash ^ (uint64_t)scope << 40) * UINT64_C(0x9e3779b97f4a7c15);
+    return (size_t)(mixed >> 29) & (names->table_size - 1);
 }
 
 ptx_names *acu_ptx_names_new(void) {
@@ -61,6 +68,15 @@ unsigned acu_ptx_names_scope(const ptx_names *names) {
     return names->current;
 }
 
+/* Puts a name of the list into the table. */
+static void place(const ptx_names *names, uint32_t number) {
+    const ptx_name *name = &names->list[number];
+    size_t at = first_of(names, hash_of(name->name, name->length), name->scope);
+    while (names->table[at])
+        at = (at + 1) & (names->table_size - 1);
+    names->table[at] = number + 1;
+}
+
 static bool grow(ptx_names *names) {
     size_t size = names->table_size ? names->table_size * 4 : 1024;
     uint32_t *table = calloc(size, sizeof *table);
@@ -70,34 +86,31 @@ static bool grow(ptx_names *names) {
         free(table);
         return false;
     }
-    for (size_t n = 0; n < names->count; n++) {
-        size_t at = hash_of(list[n].name, list[n].length, list[n].scope) & (size - 1);
-        while (table[at])
-            at = (at + 1) & (size - 1);
-        table[at] = (uint32_t)n + 1;
-    }
     free(names->table);
     names->table = table;
     names->table_size = size;
+    for (size_t n = 0; n < names->count; n++)
+        place(names, (uint32_t)n);
     return true;
 }
 
 bool acu_ptx_names_add(ptx_names *names, const ptx_name *name) {
     if (names->count + 1 >= names->table_size / 2 && !grow(names))
         return false;
-    size_t at = hash_of(name->name, name->length, name->scope) & (names->table_size - 1);
-    while (names->table[at])
-        at = (at + 1) & (names->table_size - 1);
+    const char last = name->length ? name->name[name->length - 1] : '\0';
+    names->numbered |= name->name[0] == '%' && last >= '0' && last <= '9';
     names->list[names->count] = *name;
-    names->table[at] = (uint32_t)++names->count;
+    place(names, (uint32_t)names->count++);
     return true;
 }
 
-const ptx_name *acu_ptx_names_here(const ptx_names *names, const char *name, size_t length,
-                                   unsigned scope) {
-    if (!names->table_size)
-        return NULL;
-    for (size_t at = hash_of(name, length, scope) & (names->table_size - 1); names->table[at];
+bool acu_ptx_names_are_numbered(const ptx_names *names) {
+    return names->numbered;
+}
+
+static const ptx_name *find(const ptx_names *names, const char *name, size_t length, uint64_t hash,
+                            unsigned scope) {
+    for (size_t at = first_of(names, hash, scope); names->table[at];
          at = (at + 1) & (names->table_size - 1)) {
         const ptx_name *one = &names->list[names->table[at] - 1];
         if (one->scope == scope && one->length == length && memcmp(one->name, name, length) == 0)
@@ -106,11 +119,18 @@ const ptx_name *acu_ptx_names_here(const ptx_names *names, const char *name, siz
     return NULL;
 }
 
+const ptx_name *acu_ptx_names_here(const ptx_names *names, const char *name, size_t length,
+                                   unsigned scope) {
+    return names->table_size ? find(names, name, length, hash_of(name, length), scope) : NULL;
+}
+
 const ptx_name *acu_ptx_names_find(const ptx_names *names, const char *name, size_t length,
                                    unsigned scope) {
-    for (;; scope = names->parents[scope]) {
-        const ptx_name *one = acu_ptx_names_here(names, name, length, scope);
+    const uint64_t hash = hash_of(name, length);
+    for (; names->table_size; scope = names->parents[scope]) {
+        const ptx_name *one = find(names, name, length, hash, scope);
         if (one || !scope)
             return one;
     }
+    return NULL;
 }

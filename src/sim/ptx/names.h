@@ -37,6 +37,8 @@ unsigned acu_ptx_names_scope(const ptx_names *names);
 
 /* Adds a name to a scope; false without memory. */
 bool acu_ptx_names_add(ptx_names *names, const ptx_name *name);
+/* Returns whether a name was added that looks like one of %r<count>: %r12. */
+bool acu_ptx_names_are_numbered(const ptx_names *names);
 /* Returns the name in just that scope; NULL if it is not there. */
 const ptx_name *acu_ptx_names_here(const ptx_names *names, const char *name, size_t length,
                                    unsigned scope);

@@ -8,32 +8,34 @@
 
 /* ---- errors and words ---- */
 
-void acu_ptx_parse_fail(ptx_parser *p, ptx_result result, ptx_place place, const char *format,
-                        ...) {
-    va_list list;
+static _Noreturn void end_with(ptx_parser *p, ptx_result result, ptx_place place, bool is_fatal,
+                               const char *format, va_list list) {
     int used = snprintf(p->error->text, sizeof p->error->text,
-                        "ptxas application ptx input, line %u; error   : ", place.line);
-    va_start(list, format);
+                        "ptxas application ptx input, line %u; %s   : ", place.line,
+                        is_fatal ? "fatal" : "error");
     vsnprintf(p->error->text + used, sizeof p->error->text - (size_t)used, format, list);
-    va_end(list);
     p->error->place = place;
     p->result = result;
     longjmp(p->end, 1);
 }
 
-void acu_ptx_parse_refuse(ptx_parser *p) {
-    const ptx_text *t = &p->text;
-    if (!t->length)
-        acu_ptx_parse_fail(p, PTX_INVALID, t->place, "Parsing error: unexpected end of file");
-    acu_ptx_parse_fail(p, PTX_INVALID, t->place, "Parsing error near '%.*s': syntax error",
-                       (int)(t->length > 60 ? 60 : t->length), t->word);
+void acu_ptx_parse_fail(ptx_parser *p, ptx_result result, ptx_place place, const char *format,
+                        ...) {
+    va_list list;
+    va_start(list, format);
+    end_with(p, result, place, false, format, list);
 }
 
-bool acu_ptx_parse_accept(ptx_parser *p, const char *word) {
-    if (!acu_ptx_text_is(&p->text, word))
-        return false;
-    acu_ptx_text_next(&p->text);
-    return true;
+void acu_ptx_parse_end(ptx_parser *p, ptx_place place, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    end_with(p, PTX_INVALID, place, true, format, list);
+}
+
+void acu_ptx_parse_refuse(ptx_parser *p) {
+    const ptx_text *t = &p->text;
+    acu_ptx_parse_end(p, t->place, "Parsing error near '%.*s': syntax error",
+                      (int)(t->length > 60 ? 60 : t->length), t->word);
 }
 
 void acu_ptx_parse_expect(ptx_parser *p, const char *word) {
@@ -76,7 +78,11 @@ void acu_ptx_parse_add_name(ptx_parser *p, ptx_name name) {
     name.length = strlen(name.name);
     name.scope = acu_ptx_names_scope(p->names);
     if (acu_ptx_names_here(p->names, name.name, name.length, name.scope))
-        acu_ptx_parse_fail(p, PTX_INVALID, p->text.before, "Duplicate definition of '%s'",
+        acu_ptx_parse_fail(p, PTX_INVALID, p->text.before, "Duplicate definition of %s '%s'",
+                           name.kind == PTX_NAME_FUNCTION ? "function"
+                           : name.kind == PTX_NAME_LABEL || name.kind == PTX_NAME_TABLE
+                               ? "label"
+                               : "variable",
                            name.name);
     if (!acu_ptx_names_add(p->names, &name))
         end_without_memory(p);
@@ -88,8 +94,7 @@ static void read_version(ptx_parser *p) {
     unsigned major = 0, minor = 0;
     ptx_place place = p->text.place;
     if (!acu_ptx_text_is(&p->text, ".version"))
-        acu_ptx_parse_fail(p, PTX_INVALID, place,
-                           "Missing .version directive at start of file '(null)'");
+        acu_ptx_parse_end(p, place, "Missing .version directive at start of file '(null)'");
     acu_ptx_text_next(&p->text);
     char text[16] = "", *point, *end;
     if (!acu_ptx_text_is_number(&p->text) || p->text.length >= sizeof text)
@@ -111,7 +116,8 @@ static void read_version(ptx_parser *p) {
 
 /* Reads sm_90a and what else is in .target. */
 static void read_target(ptx_parser *p) {
-    acu_ptx_parse_expect(p, ".target");
+    if (!acu_ptx_parse_accept(p, ".target"))
+        acu_ptx_parse_end(p, p->text.place, "Missing .target directive at start of file '(null)'");
     do {
         const char *name = acu_ptx_parse_name(p);
         if (strncmp(name, "sm_", 3) == 0) {
@@ -124,6 +130,9 @@ static void read_target(ptx_parser *p) {
             p->module->debug = true;
         }
     } while (acu_ptx_parse_accept(p, ","));
+    if (!p->module->target)
+        acu_ptx_parse_end(p, p->text.before,
+                          "Target architecture not defined at start of file '(null)'");
 }
 
 /* ---- statements ---- */
@@ -151,8 +160,7 @@ static bool read_space(ptx_parser *p, ptx_space *space) {
     } words[] = {{".global", PTX_GLOBAL},
                  {".const", PTX_CONST},
                  {".shared", PTX_SHARED},
-                 {".local", PTX_LOCAL},
-                 {".tex", PTX_GLOBAL}};
+                 {".local", PTX_LOCAL}};
     for (size_t n = 0; n < sizeof words / sizeof *words; n++)
         if (acu_ptx_parse_accept(p, words[n].word)) {
             *space = words[n].space;
@@ -189,16 +197,18 @@ static void read_statement(ptx_parser *p) {
         acu_ptx_parse_variables(p, space);
     else if (acu_ptx_parse_accept(p, ".alias"))
         read_alias(p);
-    else if (!acu_ptx_parse_directive(p) && !acu_ptx_parse_accept(p, ";"))
+    else if (acu_ptx_text_is(&p->text, ".tex"))
+        acu_ptx_parse_fail(p, PTX_INVALID, p->text.place,
+                           "Deprecated feature: '.tex' not supported as of PTX version 1.5");
+    else if (!acu_ptx_parse_directive(p))
         acu_ptx_parse_refuse(p);
 }
 
 static void read_module(ptx_parser *p) {
     read_version(p);
     read_target(p);
-    p->module->address_size = 32;
-    if (acu_ptx_parse_accept(p, ".address_size"))
-        p->module->address_size = (int)acu_ptx_parse_integer(p);
+    if (acu_ptx_parse_accept(p, ".address_size") && acu_ptx_parse_integer(p) != 64)
+        acu_ptx_parse_end(p, p->text.before, "32-Bit compilation is no longer supported");
     while (p->text.length)
         read_statement(p);
 }
@@ -217,9 +227,10 @@ ptx_result acu_ptx_parse(const char *text, size_t size, int newest, ptx_module *
     p->newest = newest;
     p->module = calloc(1, sizeof *p->module);
     p->names = acu_ptx_names_new();
+    p->opcodes = acu_ptx_names_new();
     if (p->module)
         p->module->arena = acu_ptx_arena_new();
-    if (p->module && p->names && p->module->arena) {
+    if (p->module && p->names && p->opcodes && p->module->arena) {
         p->last_variable = &p->module->variables;
         p->last_function = &p->module->functions;
         acu_ptx_text_begin(&p->text, text, size);
@@ -232,6 +243,7 @@ ptx_result acu_ptx_parse(const char *text, size_t size, int newest, ptx_module *
     else
         *module = p->module;
     acu_ptx_names_free(p->names);
+    acu_ptx_names_free(p->opcodes);
     free(p->registers);
     free(p->instructions);
     free(p->uses);

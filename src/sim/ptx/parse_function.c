@@ -60,7 +60,7 @@ static bool read_performance(ptx_parser *p, ptx_function *f) {
         read_dimensions(p, f->cluster);
     else if (acu_ptx_parse_accept(p, ".maxnreg"))
         f->max_registers = (unsigned)acu_ptx_parse_integer(p);
-    else if (acu_ptx_parse_accept(p, ".minnctapersm") || acu_ptx_parse_accept(p, ".maxnctapersm"))
+    else if (acu_ptx_parse_accept(p, ".minnctapersm"))
         f->min_blocks = (unsigned)acu_ptx_parse_integer(p);
     else if (acu_ptx_parse_accept(p, ".maxclusterrank"))
         f->max_cluster = (unsigned)acu_ptx_parse_integer(p);
@@ -68,7 +68,7 @@ static bool read_performance(ptx_parser *p, ptx_function *f) {
         f->explicit_cluster = true;
     else if (acu_ptx_parse_accept(p, ".noreturn"))
         f->no_return = true;
-    else if (acu_ptx_parse_accept(p, ".abi_preserve") ||
+    else if (acu_ptx_parse_accept(p, ".maxnctapersm") || acu_ptx_parse_accept(p, ".abi_preserve") ||
              acu_ptx_parse_accept(p, ".abi_preserve_control"))
         acu_ptx_parse_integer(p);
     else if (!acu_ptx_parse_accept(p, ".blocksareclusters") && !acu_ptx_parse_accept(p, ".noabi"))
@@ -169,6 +169,7 @@ static ptx_function *known_function(ptx_parser *p) {
     const ptx_name *known = acu_ptx_names_find(p->names, name, strlen(name), 0);
     if (!known || known->kind != PTX_NAME_FUNCTION)
         acu_ptx_parse_fail(p, PTX_INVALID, place, "Unknown symbol '%s'", name);
+    acu_ptx_parse_use_function(p, known->is);
     return acu_ptx_parse_take_function(known->is);
 }
 
@@ -235,8 +236,6 @@ static void read_label(ptx_parser *p) {
 
 static void read_body_statement(ptx_parser *p) {
     const ptx_text *t = &p->text;
-    if (acu_ptx_parse_accept(p, ";"))
-        return;
     if (*t->word == '.') {
         p->linkage = PTX_STATIC;
         if (acu_ptx_parse_accept(p, ".reg"))
@@ -251,8 +250,6 @@ static void read_body_statement(ptx_parser *p) {
             acu_ptx_parse_variables(p, PTX_GLOBAL);
         else if (acu_ptx_parse_accept(p, ".const"))
             acu_ptx_parse_variables(p, PTX_CONST);
-        else if (acu_ptx_parse_accept(p, ".extern"))
-            return;
         else if (!acu_ptx_parse_directive(p))
             acu_ptx_parse_refuse(p);
         return;
@@ -325,14 +322,33 @@ static ptx_function *find_or_add(ptx_parser *p, ptx_function *f) {
 /* A function that was declared before keeps its place; what the definition says counts. */
 static void define(ptx_function *known, const ptx_function *f) {
     ptx_function *next = known->next;
-    bool taken = known->address_taken;
-    ptx_function *alias = known->alias;
+    ptx_function *alias = known->alias, *user = known->user;
+    bool taken = known->address_taken, used = known->used;
     ptx_linkage linkage = f->linkage == PTX_STATIC ? known->linkage : f->linkage;
     *known = *f;
     known->next = next;
     known->address_taken = taken;
+    known->used = used;
+    known->user = user;
     known->alias = alias;
     known->linkage = linkage;
+}
+
+/* Refuses parameters that a kernel cannot have. */
+static void check_kernel_params(ptx_parser *p, const ptx_function *f) {
+    const size_t most = p->module->version >= 81 && p->module->target >= 70 ? 32764 : 4352;
+    size_t bytes = 0;
+    for (const ptx_variable *v = f->params; v; v = v->next) {
+        if (!v->size)
+            acu_ptx_parse_fail(p, PTX_INVALID, v->place,
+                               "Parameter to entry function cannot be an incomplete array.");
+        bytes = (bytes + v->align - 1) / v->align * v->align;
+        if (__builtin_add_overflow(bytes, v->size, &bytes) || bytes > most)
+            acu_ptx_parse_fail(p, PTX_INVALID, f->place,
+                               "Entry function '%s' uses too much parameter space (0x%zx bytes, "
+                               "0x%zx max).",
+                               f->name, bytes, most);
+    }
 }
 
 void acu_ptx_parse_function(ptx_parser *p, bool is_entry) {
@@ -350,6 +366,8 @@ void acu_ptx_parse_function(ptx_parser *p, bool is_entry) {
         f->params = acu_ptx_parse_parameters(p);
     while (read_performance(p, f)) {
     }
+    if (is_entry)
+        check_kernel_params(p, f);
     ptx_function *known = find_or_add(p, f);
     f->has_body = acu_ptx_text_is(&p->text, "{");
     if (!f->has_body) {
@@ -363,6 +381,7 @@ void acu_ptx_parse_function(ptx_parser *p, bool is_entry) {
         define(known, f);
     p->function = known;
     p->last_of_function = &known->variables;
+    p->last_reference = &known->references;
     p->use_count = 0;
     p->source = (ptx_source){0, 0, 0};
     acu_ptx_names_enter(p->names);
@@ -373,6 +392,28 @@ void acu_ptx_parse_function(ptx_parser *p, bool is_entry) {
     acu_ptx_names_leave(p->names);
     keep_body(p, known);
     p->function = NULL;
+}
+
+static void add_reference(ptx_parser *p, ptx_reference reference) {
+    *p->last_reference = acu_ptx_parse_alloc(p, sizeof reference);
+    **p->last_reference = reference;
+    p->last_reference = &(*p->last_reference)->next;
+}
+
+void acu_ptx_parse_use_variable(ptx_parser *p, ptx_variable *v) {
+    v->used = true;
+    if (v->owner || !p->function || v->user == p->function)
+        return;
+    v->user = p->function;
+    add_reference(p, (ptx_reference){.variable = v});
+}
+
+void acu_ptx_parse_use_function(ptx_parser *p, ptx_function *f) {
+    f->used = true;
+    if (!p->function || f->user == p->function)
+        return;
+    f->user = p->function;
+    add_reference(p, (ptx_reference){.function = f});
 }
 
 ptx_function *acu_ptx_parse_take_function(ptx_function *f) {

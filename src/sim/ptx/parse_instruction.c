@@ -52,26 +52,46 @@ static bool read_special(ptx_operand *o, const char *word, size_t length) {
     return true;
 }
 
+/* Returns how many digits are at the end of the word. */
+static size_t digits_of(const char *word, size_t length) {
+    size_t count = 0;
+    while (count < length && word[length - 1 - count] >= '0' && word[length - 1 - count] <= '9')
+        count++;
+    return count;
+}
+
+/* Finds one of %r<count>. */
+static bool find_numbered(const ptx_parser *p, ptx_operand *o, const char *word, size_t length,
+                          size_t digits) {
+    const size_t stem = length - digits;
+    unsigned number = 0;
+    if (!digits || digits > 8 || (word[stem] == '0' && digits > 1))
+        return false;
+    for (size_t n = stem; n < length; n++)
+        number = number * 10 + (unsigned)(word[n] - '0');
+    const ptx_name *known = acu_ptx_names_find(p->names, word, stem, acu_ptx_names_scope(p->names));
+    if (!known || known->kind != PTX_NAME_REGISTERS || number >= known->count)
+        return false;
+    o->number = known->number + number * p->registers[known->number].elements;
+    return true;
+}
+
+static bool find_named(const ptx_parser *p, ptx_operand *o, const char *word, size_t length) {
+    const ptx_name *known =
+        acu_ptx_names_find(p->names, word, length, acu_ptx_names_scope(p->names));
+    if (!known || known->kind != PTX_NAME_REGISTER)
+        return false;
+    o->number = known->number;
+    return true;
+}
+
 static bool read_register_named(const ptx_parser *p, ptx_operand *o, const char *word,
                                 size_t length) {
-    unsigned scope = acu_ptx_names_scope(p->names);
-    const ptx_name *known = acu_ptx_names_find(p->names, word, length, scope);
-    if (known && known->kind == PTX_NAME_REGISTER) {
-        o->number = known->number;
-    } else {
-        size_t digits = length;
-        unsigned number = 0;
-        while (digits && word[digits - 1] >= '0' && word[digits - 1] <= '9')
-            digits--;
-        if (digits == length || length - digits > 8 || (word[digits] == '0' && length - digits > 1))
-            return false;
-        for (size_t n = digits; n < length; n++)
-            number = number * 10 + (unsigned)(word[n] - '0');
-        known = acu_ptx_names_find(p->names, word, digits, scope);
-        if (!known || known->kind != PTX_NAME_REGISTERS || number >= known->count)
-            return false;
-        o->number = known->number + number * p->registers[known->number].elements;
-    }
+    const size_t digits = digits_of(word, length);
+    const bool only_numbered = digits && *word == '%' && !acu_ptx_names_are_numbered(p->names);
+    if ((only_numbered || !find_named(p, o, word, length)) &&
+        !find_numbered(p, o, word, length, digits))
+        return false;
     o->kind = PTX_REGISTER;
     o->type = p->registers[o->number].type;
     return true;
@@ -140,9 +160,11 @@ static void read_name(ptx_parser *p, ptx_operand *o, bool may_be_label) {
         if (known && known->kind == PTX_NAME_VARIABLE) {
             o->kind = PTX_VARIABLE;
             o->variable = known->is;
+            acu_ptx_parse_use_variable(p, o->variable);
         } else if (known && known->kind == PTX_NAME_FUNCTION) {
             o->kind = PTX_FUNCTION;
             o->function = known->is;
+            acu_ptx_parse_use_function(p, o->function);
         } else if (may_be_label) {
             add_use(p, o);
         } else {
@@ -177,7 +199,7 @@ static void read_list(ptx_parser *p, ptx_operand *o, ptx_operand_kind kind, cons
     }
     acu_ptx_parse_expect(p, end);
     p->depth--;
-    o->elements = acu_ptx_parse_alloc(p, (count + 1) * sizeof *o->elements);
+    o->elements = acu_ptx_parse_alloc(p, count * sizeof *o->elements);
     memcpy(o->elements, all, count * sizeof *all);
     o->element_count = count;
 }
@@ -225,7 +247,9 @@ static void read_address(ptx_parser *p, ptx_operand *o) {
         read_operand(p, &elements[count++]);
     }
     acu_ptx_parse_expect(p, "]");
-    o->elements = acu_ptx_parse_alloc(p, (count + 1) * sizeof *o->elements);
+    if (!count)
+        return;
+    o->elements = acu_ptx_parse_alloc(p, count * sizeof *o->elements);
     memcpy(o->elements, elements, count * sizeof *elements);
     o->element_count = count;
 }
@@ -286,7 +310,7 @@ static void read_guard(ptx_parser *p, ptx_instruction *i) {
         acu_ptx_parse_refuse(p);
     read_name(p, &guard, false);
     if (guard.kind != PTX_REGISTER || guard.type != PTX_PRED)
-        acu_ptx_parse_fail(p, PTX_INVALID, guard.place, "Guard is not a predicate register");
+        acu_ptx_parse_fail(p, PTX_INVALID, guard.place, "Predicate expression expected");
     i->guard = (int)guard.number;
 }
 
@@ -327,6 +351,21 @@ static void check_negations(ptx_parser *p, const ptx_instruction *i) {
     }
 }
 
+/* Reads the opcode, of which the module has one copy, however often it is there. */
+static const char *read_opcode(ptx_parser *p) {
+    const ptx_text *t = &p->text;
+    const ptx_name *known = acu_ptx_names_here(p->opcodes, t->word, t->length, 0);
+    if (known) {
+        acu_ptx_text_next(&p->text);
+        return known->name;
+    }
+    ptx_name added = {.length = t->length};
+    added.name = acu_ptx_parse_name(p);
+    if (!acu_ptx_names_add(p->opcodes, &added))
+        acu_ptx_parse_fail(p, PTX_NO_MEMORY, p->text.place, "out of memory");
+    return added.name;
+}
+
 void acu_ptx_parse_instruction(ptx_parser *p) {
     ptx_instruction i = {.place = p->text.place, .source = p->source};
     ptx_operand operands[MOST_OPERANDS];
@@ -335,10 +374,10 @@ void acu_ptx_parse_instruction(ptx_parser *p) {
     i.place = p->text.place;
     if (!acu_ptx_text_is_name(&p->text) || *p->text.word == '.')
         acu_ptx_parse_refuse(p);
-    i.opcode = acu_ptx_parse_name(p);
+    i.opcode = read_opcode(p);
     bool calls = strncmp(i.opcode, "call", 4) == 0;
     i.operand_count = read_operands(p, &i, operands, calls);
-    i.operands = acu_ptx_parse_alloc(p, (i.operand_count + 1) * sizeof *i.operands);
+    i.operands = acu_ptx_parse_alloc(p, i.operand_count * sizeof *i.operands);
     memcpy(i.operands, operands, i.operand_count * sizeof *operands);
     for (unsigned n = uses; n < p->use_count; n++)
         if (p->uses[n].operand) {

@@ -73,19 +73,32 @@ static void read_qualifiers(ptx_parser *p, ptx_variable *v) {
     v->element = acu_ptx_type_size(v->type) * v->vector;
 }
 
-/* Reads a name with its extents. */
-static void read_declarator(ptx_parser *p, ptx_variable *v) {
+/* The extents of an array. */
+typedef struct shape {
+    unsigned extents; /* how many there are */
+    size_t rows;      /* the first one; 0: it is missing */
+    size_t row;       /* bytes of what the others are of */
+} shape;
+
+/* Reads a name with its extents. The first one may be missing. */
+static shape read_declarator(ptx_parser *p, ptx_variable *v) {
+    shape s = {.row = v->element};
     v->place = p->text.place;
     v->name = acu_ptx_parse_name(p);
-    v->size = v->element;
     while (acu_ptx_parse_accept(p, "[")) {
-        uint64_t extent = acu_ptx_text_is(&p->text, "]") ? 0 : acu_ptx_parse_integer(p);
-        if (__builtin_mul_overflow(v->size, (size_t)extent, &v->size) || v->size > SIZE_MAX / 2)
-            acu_ptx_parse_fail(p, PTX_INVALID, v->place, "Size of '%s' is too large", v->name);
+        const bool is_missing = s.extents == 0 && acu_ptx_text_is(&p->text, "]");
+        const uint64_t extent = is_missing ? 0 : acu_ptx_parse_integer(p);
+        if (s.extents++ == 0)
+            s.rows = extent;
+        else if (__builtin_mul_overflow(s.row, (size_t)extent, &s.row))
+            s.row = SIZE_MAX;
         acu_ptx_parse_expect(p, "]");
     }
+    if (__builtin_mul_overflow(s.row, s.extents ? s.rows : 1, &v->size) || v->size > SIZE_MAX / 2)
+        acu_ptx_parse_fail(p, PTX_INVALID, v->place, "Size of '%s' is too large", v->name);
     if (!v->align)
         v->align = v->element;
+    return s;
 }
 
 /* ---- initial values ---- */
@@ -94,14 +107,30 @@ typedef struct filling {
     ptx_variable *variable;
     size_t used; /* bytes */
     unsigned room;
+    unsigned braces; /* around each value */
+    unsigned open;   /* of them */
 } filling;
+
+static bool is_floating(ptx_type type) {
+    return type == PTX_F32 || type == PTX_F64;
+}
+
+static bool is_bits(ptx_type type) {
+    return type == PTX_B8 || type == PTX_B16 || type == PTX_B32 || type == PTX_B64;
+}
+
+/* Refuses a value where the variable has none, or one of another type. */
+static void check_place(ptx_parser *p, const filling *f, size_t size, bool agrees) {
+    if (!agrees || f->open != f->braces)
+        acu_ptx_parse_end(p, p->text.before, "Initial value type mismatch");
+    if (f->used + size > f->variable->size)
+        acu_ptx_parse_end(p, p->text.before, "Greater number of elements in array initializer");
+}
 
 static void put_value(ptx_parser *p, filling *f, ptx_value value) {
     const ptx_variable *v = f->variable;
     size_t size = acu_ptx_type_size(v->type);
-    if (f->used + size > v->size)
-        acu_ptx_parse_fail(p, PTX_INVALID, p->text.before, "Too many initializers for '%s'",
-                           v->name);
+    check_place(p, f, size, is_bits(v->type) || is_floating(v->type) == value.is_float);
     uint64_t bits = value.bits;
     if (value.is_float && value.type == PTX_F64 && size == 4) {
         double wide;
@@ -110,13 +139,6 @@ static void put_value(ptx_parser *p, filling *f, ptx_value value) {
         uint32_t narrow;
         memcpy(&narrow, &single, sizeof narrow);
         bits = narrow;
-    } else if (!value.is_float && (v->type == PTX_F32 || v->type == PTX_F64)) {
-        double wide = (double)(int64_t)bits;
-        float single = (float)wide;
-        if (size == 4)
-            memcpy(&bits, &single, sizeof single);
-        else
-            memcpy(&bits, &wide, sizeof wide);
     }
     memcpy(v->bytes + f->used, &bits, size > 8 ? 8 : size);
     f->used += size;
@@ -138,17 +160,19 @@ static void read_address(ptx_parser *p, filling *f, uint64_t mask) {
     const ptx_name *known =
         acu_ptx_names_find(p->names, name, strlen(name), acu_ptx_names_scope(p->names));
     if (!known || (known->kind != PTX_NAME_VARIABLE && known->kind != PTX_NAME_FUNCTION))
-        acu_ptx_parse_fail(p, PTX_INVALID, place, "Unknown symbol '%s'", name);
-    if (known->kind == PTX_NAME_VARIABLE)
+        acu_ptx_parse_end(p, place, "Invalid initial value symbol '%s'", name);
+    if (known->kind == PTX_NAME_VARIABLE) {
         r.variable = known->is;
-    else
+        acu_ptx_parse_use_variable(p, r.variable);
+    } else {
         r.function = acu_ptx_parse_take_function(known->is);
+        acu_ptx_parse_use_function(p, r.function);
+    }
     if (r.generic)
         acu_ptx_parse_expect(p, ")");
     if (acu_ptx_text_is(&p->text, "+") || acu_ptx_text_is(&p->text, "-"))
         r.addend = (int64_t)acu_ptx_parse_integer(p);
-    if (f->used + size > v->size)
-        acu_ptx_parse_fail(p, PTX_INVALID, place, "Too many initializers for '%s'", v->name);
+    check_place(p, f, size, true);
     if (v->relocation_count == f->room) {
         unsigned room = f->room ? f->room * 2 : 8;
         ptx_relocation *more = acu_ptx_parse_alloc(p, room * sizeof *more);
@@ -165,12 +189,13 @@ static void read_initial(ptx_parser *p, filling *f) {
     if (++p->depth > PTX_MOST_DEPTH)
         acu_ptx_parse_refuse(p);
     if (acu_ptx_parse_accept(p, "{")) {
-        while (!acu_ptx_text_is(&p->text, "}")) {
-            read_initial(p, f);
-            if (!acu_ptx_parse_accept(p, ","))
-                break;
-        }
+        f->open++;
+        if (!acu_ptx_text_is(&p->text, "}"))
+            do
+                read_initial(p, f);
+            while (acu_ptx_parse_accept(p, ","));
         acu_ptx_parse_expect(p, "}");
+        f->open--;
     } else if (acu_ptx_parse_is_constant(p)) {
         ptx_text before = p->text;
         uint64_t mask = 0;
@@ -193,11 +218,40 @@ static void read_initial(ptx_parser *p, filling *f) {
     p->depth--;
 }
 
-static void read_initializer(ptx_parser *p, ptx_variable *v) {
-    filling f = {.variable = v};
-    if (!v->size)
+/* Returns how many values or lists the list has that begins with the current word. */
+static size_t count_rows(const ptx_parser *p) {
+    ptx_text ahead = p->text;
+    size_t count = 0;
+    unsigned open = 0;
+    bool begins = true; /* the current word begins a value of the list */
+    do {
+        const bool opens = acu_ptx_text_is(&ahead, "{"), closes = acu_ptx_text_is(&ahead, "}");
+        count += open == 1 && begins && !closes;
+        open += opens;
+        open -= closes;
+        begins = (opens && open == 1) || (open == 1 && acu_ptx_text_is(&ahead, ","));
+        acu_ptx_text_next(&ahead);
+    } while (open && ahead.length);
+    return count;
+}
+
+/* Reads the initial value of a variable. Each list fills what follows the one before it, whatever
+ * the extents are: so does ptxas. */
+static void read_initializer(ptx_parser *p, ptx_variable *v, shape s) {
+    filling f = {.variable = v, .braces = s.extents + (v->vector > 1)};
+    if (v->linkage == PTX_EXTERN)
         acu_ptx_parse_fail(p, PTX_INVALID, v->place,
-                           "Variable '%s' without a size cannot have an initial value", v->name);
+                           "No initial value is allowed for external symbol '%s'", v->name);
+    if (v->space != PTX_GLOBAL && v->space != PTX_CONST)
+        acu_ptx_parse_fail(p, PTX_INVALID, v->place,
+                           "No initial value is allowed for '%s' in this state space", v->name);
+    if (v->type == PTX_F16 || v->type == PTX_BF16)
+        acu_ptx_parse_end(p, v->place, "No initial value is allowed for .%s type",
+                          v->type == PTX_F16 ? "f16" : "bf16");
+    if (!v->size && s.row < SIZE_MAX / 2 && __builtin_mul_overflow(count_rows(p), s.row, &v->size))
+        v->size = SIZE_MAX;
+    if (v->size > SIZE_MAX / 4)
+        acu_ptx_parse_fail(p, PTX_INVALID, v->place, "Size of '%s' is too large", v->name);
     v->bytes = acu_ptx_parse_alloc(p, v->size + 8);
     read_initial(p, &f);
 }
@@ -215,6 +269,8 @@ static void add_variable(ptx_parser *p, ptx_variable *v) {
         if (declares || old->linkage == PTX_EXTERN) {
             if (!declares) {
                 v->next = old->next;
+                v->used = old->used;
+                v->user = old->user;
                 *old = *v;
             }
             return;
@@ -235,7 +291,7 @@ void acu_ptx_parse_variables(ptx_parser *p, ptx_space space) {
             acu_ptx_parse_refuse(p);
         ptx_variable *v = acu_ptx_parse_alloc(p, sizeof *v);
         *v = first;
-        read_declarator(p, v);
+        const shape extents = read_declarator(p, v);
         if (acu_ptx_text_is(&p->text, "<")) { /* name<4> declares name0 to name3 */
             uint64_t count = acu_ptx_parse_count(p);
             const char *prefix = v->name;
@@ -253,7 +309,10 @@ void acu_ptx_parse_variables(ptx_parser *p, ptx_space space) {
             continue;
         }
         if (acu_ptx_parse_accept(p, "="))
-            read_initializer(p, v);
+            read_initializer(p, v, extents);
+        if (!v->size && v->linkage != PTX_EXTERN)
+            acu_ptx_parse_fail(p, PTX_INVALID, v->place,
+                               "Non-external variable '%s' has incomplete type", v->name);
         add_variable(p, v);
     } while (acu_ptx_parse_accept(p, ","));
     acu_ptx_parse_expect(p, ";");
@@ -266,8 +325,7 @@ ptx_variable *acu_ptx_parse_parameter(ptx_parser *p) {
         acu_ptx_parse_expect(p, ".param");
     v->space = PTX_PARAM;
     read_qualifiers(p, v);
-    if (v->in_register || acu_ptx_text_is_name(&p->text))
-        read_declarator(p, v);
+    read_declarator(p, v);
     return v;
 }
 

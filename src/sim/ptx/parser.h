@@ -21,7 +21,7 @@ typedef struct ptx_label_use {
 typedef struct ptx_parser {
     ptx_text text;
     ptx_module *module;
-    ptx_names *names;
+    ptx_names *names, *opcodes;
     ptx_variable **last_variable;
     ptx_function **last_function;
     ptx_linkage linkage;
@@ -29,6 +29,7 @@ typedef struct ptx_parser {
     /* The function that is read. */
     ptx_function *function;
     ptx_variable **last_of_function;
+    ptx_reference **last_reference;
     ptx_register *registers;
     unsigned register_room;
     ptx_instruction *instructions;
@@ -47,11 +48,19 @@ enum { PTX_MOST_DEPTH = 200 };
 /* ---- errors ---- */
 _Noreturn void acu_ptx_parse_fail(ptx_parser *parser, ptx_result result, ptx_place place,
                                   const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* As above, where ptxas reads no further. */
+_Noreturn void acu_ptx_parse_end(ptx_parser *parser, ptx_place place, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* The current word is not what can be here. */
 _Noreturn void acu_ptx_parse_refuse(ptx_parser *parser);
 
 /* ---- words ---- */
-bool acu_ptx_parse_accept(ptx_parser *parser, const char *word);
+static inline bool acu_ptx_parse_accept(ptx_parser *p, const char *word) {
+    if (!acu_ptx_text_is(&p->text, word))
+        return false;
+    acu_ptx_text_next(&p->text);
+    return true;
+}
 void acu_ptx_parse_expect(ptx_parser *parser, const char *word);
 /* Returns a copy, in the module, of the current name, and goes on. */
 const char *acu_ptx_parse_name(ptx_parser *parser);
@@ -95,6 +104,9 @@ ptx_variable *acu_ptx_parse_parameters(ptx_parser *parser);
 bool acu_ptx_parse_directive(ptx_parser *parser);
 /* Reads an instruction, whose guard or opcode is the current word. */
 void acu_ptx_parse_instruction(ptx_parser *parser);
+/* Note that what is read names the variable or the function. */
+void acu_ptx_parse_use_variable(ptx_parser *parser, ptx_variable *variable);
+void acu_ptx_parse_use_function(ptx_parser *parser, ptx_function *function);
 /* Notes that the address of the function is taken. */
 ptx_function *acu_ptx_parse_take_function(ptx_function *function);
 

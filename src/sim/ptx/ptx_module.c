@@ -129,3 +129,25 @@ ptx_variable *acu_ptx_module_variable(const ptx_module *module, const char *name
             return v;
     return NULL;
 }
+
+/* The functions whose references are still to be looked at are a list, linked by `reached`. */
+void acu_ptx_module_reach(ptx_module *module, const ptx_function *function,
+                          void (*found)(void *data, const ptx_reference *reference), void *data) {
+    ptx_function *waiting = NULL;
+    module->mark++;
+    for (const ptx_function *f = function; f; f = waiting) {
+        waiting = f == function ? waiting : f->reached;
+        const ptx_function *named = f->alias ? f->alias : f;
+        for (const ptx_reference *r = named->references; r; r = r->next) {
+            unsigned *mark = r->variable ? &r->variable->mark : &r->function->mark;
+            if (*mark == module->mark)
+                continue;
+            *mark = module->mark;
+            found(data, r);
+            if (!r->function || r->function == function)
+                continue;
+            r->function->reached = waiting;
+            waiting = r->function;
+        }
+    }
+}

@@ -98,6 +98,9 @@ struct ptx_variable {
     ptx_relocation *relocations;
     size_t relocation_count;
     ptx_function *owner; /* the function that declares it; NULL: the module does */
+    bool used;           /* something names it */
+    ptx_function *user;  /* the last function that was read and names it */
+    unsigned mark;       /* of acu_ptx_module_reach() */
     ptx_place place;
     uint64_t at; /* for who lays the variables out: an offset or an address */
     ptx_variable *next;
@@ -225,6 +228,13 @@ typedef struct ptx_register {
     bool is_vector;    /* a parameter with the elements of a vector */
 } ptx_register;
 
+/* A variable or a function of the module that a function names. */
+typedef struct ptx_reference {
+    ptx_variable *variable; /* NULL: `function` */
+    ptx_function *function;
+    struct ptx_reference *next;
+} ptx_reference;
+
 struct ptx_function {
     const char *name;
     bool is_entry; /* .entry; else .func */
@@ -233,6 +243,12 @@ struct ptx_function {
     bool no_return;
     bool declared_only; /* the body is not what the source says: PTX_DECLARED */
     bool address_taken; /* something has its address: an instruction, or an initial value */
+    bool used;          /* something names it */
+    ptx_function *user; /* the last function that was read and names it */
+    ptx_reference
+        *references; /* what of the module it names, each once, in the order of the text */
+    unsigned mark;   /* of acu_ptx_module_reach(), as the next one */
+    ptx_function *reached;
     ptx_variable *results, *params; /* linked by `next` */
     ptx_register *registers;
     unsigned register_count;
@@ -257,15 +273,15 @@ typedef struct ptx_file {
 } ptx_file;
 
 typedef struct ptx_module {
-    int version;      /* 80 is 8.0 */
-    int target;       /* 90 is sm_90 */
-    char variant;     /* 'a' of sm_90a, 'f' of sm_100f; '\0': none */
-    int address_size; /* 32 or 64 */
+    int version;  /* 80 is 8.0 */
+    int target;   /* 90 is sm_90 */
+    char variant; /* 'a' of sm_90a, 'f' of sm_100f; '\0': none */
     bool debug;
     ptx_variable *variables; /* of the module, in the order of the text */
     ptx_function
         *functions; /* in the order of the text; a declared and a defined one are the same */
     ptx_file *files;
+    unsigned mark; /* of the last acu_ptx_module_reach() */
     struct ptx_arena *arena;
 } ptx_module;
 
@@ -276,6 +292,10 @@ void acu_ptx_module_free(ptx_module *module);
 /* Return what has the name in the module; NULL: there is none. */
 ptx_function *acu_ptx_module_function(const ptx_module *module, const char *name);
 ptx_variable *acu_ptx_module_variable(const ptx_module *module, const char *name);
+/* Calls `found` once for each variable and function of the module that the function names, and
+ * those that it may call. Not for several threads at a time. */
+void acu_ptx_module_reach(ptx_module *module, const ptx_function *function,
+                          void (*found)(void *data, const ptx_reference *reference), void *data);
 /* Returns the special register with the name, which has no "%" and no component; PTX_SPECIAL_COUNT
  * if there is none. */
 ptx_special acu_ptx_special_of(const char *name, size_t length);

@@ -1,7 +1,5 @@
 #include "sim/ptx/text.h"
 
-#include <string.h>
-
 static bool is_space(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -82,14 +80,12 @@ static void take_string(ptx_text *t) {
     t->at += t->at < t->end && *t->at == '"';
 }
 
+/* Takes one character, or two: && || == != <= >= << >> @@ */
 static void take_mark(ptx_text *t) {
-    static const char *const pairs[] = {"&&", "||", "==", "!=", "<=", ">=", "<<", ">>", "@@"};
-    for (size_t n = 0; n < sizeof pairs / sizeof *pairs; n++)
-        if (starts(t, pairs[n])) {
-            t->at += 2;
-            return;
-        }
-    t->at++;
+    const char first = *t->at, second = t->at + 1 < t->end ? t->at[1] : '\0';
+    const bool is_doubled = second == first && strchr("&|=<>@", first);
+    const bool is_compared = second == '=' && strchr("!<>", first);
+    t->at += is_doubled || is_compared ? 2 : 1;
 }
 
 void acu_ptx_text_next(ptx_text *t) {
@@ -121,10 +117,6 @@ void acu_ptx_text_skip_line(ptx_text *t) {
     while (t->at < t->end && *t->at != '\n')
         t->at++;
     acu_ptx_text_next(t);
-}
-
-bool acu_ptx_text_is(const ptx_text *t, const char *word) {
-    return t->length == strlen(word) && memcmp(t->word, word, t->length) == 0;
 }
 
 bool acu_ptx_text_is_name(const ptx_text *t) {

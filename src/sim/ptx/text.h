@@ -4,6 +4,8 @@
 
 #include "sim/ptx/ptx_module.h"
 
+#include <string.h>
+
 /*
  * The current word is a name with its dots ("ld.shared::cta.u32", "%tid.x", ".param"), a number, a
  * "string", or one or two characters. After the last word its length is 0.
@@ -26,7 +28,9 @@ void acu_ptx_text_next(ptx_text *text);
 void acu_ptx_text_skip_line(ptx_text *text);
 
 /* Return whether the current word is this one; is a name; is a number. */
-bool acu_ptx_text_is(const ptx_text *text, const char *word);
+static inline bool acu_ptx_text_is(const ptx_text *text, const char *word) {
+    return text->length == strlen(word) && memcmp(text->word, word, text->length) == 0;
+}
 bool acu_ptx_text_is_name(const ptx_text *text);
 bool acu_ptx_text_is_number(const ptx_text *text);
 
