@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct row {
+typedef struct lowering_row {
     const char *word; /* the first of the opcode, or the first two */
     ptx_lower *lower;
     bool guards; /* it handles the guard itself */
     ptx_writes writes;
-};
+} lowering_row;
 
 /* Sorted by the words. */
-static const struct row rows[] = {
+static const lowering_row rows[] = {
     {"activemask", acu_ptx_lower_activemask, false, PTX_WRITES_FIRST},
     {"applypriority", acu_ptx_lower_nothing, false, PTX_WRITES_NOTHING},
     {"atom", acu_ptx_lower_atom, false, PTX_WRITES_FIRST},
@@ -94,28 +94,28 @@ static const struct row rows[] = {
 
 /* Compares an opcode with the word of a row: equal where it begins with all of the word. */
 static int compare(const void *opcode, const void *row) {
-    const char *word = ((const struct row *)row)->word, *text = opcode;
+    const char *word = ((const lowering_row *)row)->word, *text = opcode;
     const size_t length = strlen(word);
     const int order = strncmp(text, word, length);
     return order ? order : text[length] && text[length] != '.';
 }
 
 /* Returns the row for the opcode; NULL if there is none. */
-static const struct row *row_of(const char *opcode) {
+static const lowering_row *row_of(const char *opcode) {
     return bsearch(opcode, rows, sizeof rows / sizeof *rows, sizeof *rows, compare);
 }
 
 ptx_lower *acu_ptx_lower_of(const char *opcode) {
-    const struct row *row = row_of(opcode);
+    const lowering_row *row = row_of(opcode);
     return row ? row->lower : NULL;
 }
 
 bool acu_ptx_lower_guards(const ptx_instruction *i) {
-    const struct row *row = row_of(i->opcode);
+    const lowering_row *row = row_of(i->opcode);
     return row && row->guards;
 }
 
 ptx_writes acu_ptx_lower_writes(const char *opcode) {
-    const struct row *row = row_of(opcode);
+    const lowering_row *row = row_of(opcode);
     return row ? row->writes : PTX_WRITES_AS_FORM;
 }
