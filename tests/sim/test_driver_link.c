@@ -334,6 +334,33 @@ TEST(a_short_log) {
     OK(cuLinkDestroy(linker));
 }
 
+/* The device runtime's functions are there if its archive is linked, too. */
+TEST(the_device_runtime) {
+    static const char text[] =
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".extern .func (.param .b32 r) __cudaCDP2GetLastError();\n.visible .entry k() {\n"
+        ".param .b32 e;\ncall (e), __cudaCDP2GetLastError, ();\nret;\n}\n";
+    char archive[] = "!<arch>\n//      \ncuda_device_runtime.o/\n", other[] = "!<arch>\nother.o/\n";
+    CUlinkState linker;
+    CUmodule module;
+    void *linked;
+    SAYS(CUDA_ERROR_INVALID_PTX, cuModuleLoadData(&module, text));
+    linker = linker_with_log();
+    SAYS(CUDA_ERROR_NOT_SUPPORTED,
+         cuLinkAddData(linker, CU_JIT_INPUT_LIBRARY, other, sizeof other, "it", 0, NULL, NULL));
+    OK(add(linker, text));
+    SAYS(CUDA_ERROR_UNKNOWN, cuLinkComplete(linker, &linked, NULL));
+    assert_non_null(strstr(log_text, "Undefined reference to '__cudaCDP2GetLastError'"));
+    OK(cuLinkDestroy(linker));
+    linker = linker_with_log();
+    OK(add(linker, text));
+    OK(cuLinkAddData(linker, CU_JIT_INPUT_LIBRARY, archive, sizeof archive, "it", 0, NULL, NULL));
+    OK(cuLinkComplete(linker, &linked, NULL));
+    OK(cuModuleLoadData(&module, linked));
+    OK(cuModuleUnload(module));
+    OK(cuLinkDestroy(linker));
+}
+
 TEST(what_is_wrong) {
     CUlinkState linker;
     char log[200] = "";
@@ -378,6 +405,7 @@ int main(void) {
                                        C(what_does_not_fit),
                                        C(after_an_error),
                                        C(a_short_log),
+                                       C(the_device_runtime),
                                        C(what_is_wrong)};
     return RUN(tests);
 }

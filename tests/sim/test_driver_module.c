@@ -1,6 +1,8 @@
 /* The driver's modules and libraries, their functions, launches and kernel nodes. */
 #include "driver_test.h"
 
+#include <stdio.h>
+
 /* ---- modules ---- */
 
 static CUmodule load_module(void) {
@@ -45,6 +47,56 @@ TEST(modules) {
     OK(cuModuleUnload(module));
     SAYS(CUDA_ERROR_INVALID_HANDLE, cuModuleUnload(module));
     SAYS(CUDA_ERROR_INVALID_HANDLE, cuFuncGetName(&name, function));
+}
+
+/* Mistakes in instructions are found at load, also of functions that no kernel calls. */
+TEST(the_log_says_what_is_wrong) {
+    static const struct {
+        CUresult code;
+        const char *text, *log;
+    } refused[] = {
+        {CUDA_ERROR_INVALID_PTX, ".func f() {\n.reg .f32 %f<3>;\nadd.f32 %f1, %f2, 1;\nret;\n}\n",
+         "ptxas application ptx input, line 6; error   : Arguments mismatch for instruction 'add'\n"
+         "ptxas fatal   : Ptx assembly aborted due to errors\n"},
+        {CUDA_ERROR_INVALID_PTX, ".entry f() {\nbra nowhere;\n}\n",
+         "ptxas application ptx input, line 5; error   : Unknown symbol 'nowhere'\n"
+         "ptxas fatal   : Ptx assembly aborted due to errors\n"},
+        {CUDA_ERROR_INVALID_PTX, ".entry f() {\nret }\n",
+         "ptxas application ptx input, line 5; fatal   : Parsing error near '}': syntax error\n"
+         "ptxas fatal   : Ptx assembly aborted due to errors\n"},
+        {CUDA_ERROR_INVALID_PTX, ".extern .func g();\n.func f() { call g; ret; }\n",
+         "ptxas fatal   : Unresolved extern function 'g'\n"},
+        {CUDA_ERROR_INVALID_PTX, ".func g();\n",
+         "ptxas fatal   : Unresolved extern function 'g'\n"},
+        {CUDA_ERROR_INVALID_PTX, ".extern .global .u32 v[];\n",
+         "ptxas fatal   : Unresolved extern variable 'v'\n"},
+        {CUDA_SUCCESS, ".extern .func g();\n.extern .func vprintf();\n.func f() { call vprintf; }",
+         ""},
+    };
+    for (size_t n = 0; n < sizeof refused / sizeof *refused; n++) {
+        char log[500] = "", text[500];
+        CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+        void *values[] = {log, (void *)sizeof log};
+        CUmodule module = NULL;
+        snprintf(text, sizeof text, PTX_HEAD "%s", refused[n].text);
+        SAYS(refused[n].code, cuModuleLoadDataEx(&module, text, 2, options, values));
+        assert_string_equal(log, refused[n].log);
+        if (module)
+            OK(cuModuleUnload(module));
+    }
+}
+
+/* A variable that is extern, used and nowhere is the text's own; ptxas warns of it. */
+TEST(a_variable_that_is_only_declared) {
+    CUmodule module;
+    CUdeviceptr at;
+    size_t size;
+    OK(cuModuleLoadData(&module, PTX_HEAD ".extern .global .u32 v[3];\n.func f() {\n"
+                                          ".reg .b64 %d1;\nmov.u64 %d1, v;\nret;\n}\n"));
+    OK(cuModuleGetGlobal(&at, &size, module, "v"));
+    assert_int_equal(size, 12);
+    OK(cuModuleUnload(module));
+    SAYS(CUDA_ERROR_INVALID_PTX, cuModuleLoadData(&module, PTX_HEAD ".extern .const .u32 v[];\n"));
 }
 
 TEST(modules_that_are_refused) {
@@ -342,6 +394,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         C(modules),
         C(modules_that_are_refused),
+        C(the_log_says_what_is_wrong),
+        C(a_variable_that_is_only_declared),
         C(libraries),
         T(a_library_needs_no_context),
         C(function_attributes),

@@ -128,13 +128,18 @@ TEST(a_kernel_without_a_function) {
     OK(acu_sim_register("nothing", NULL));
     OK(launch(nothing, dim(1, 1, 1), dim(1, 1, 1), 0));
     OK(cudaDeviceSynchronize());
-    cudaLibrary_t newer;
-    OK(cudaLibraryLoadData(
-        &newer,
+    static const char text[] =
         ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry tensor() {\n"
-        "wgmma.fence.sync.aligned;\nret;\n}\n",
-        NULL, NULL, 0, NULL, NULL, 0));
-    cudaKernel_t tensor = kernel_of(newer, "tensor");
+        "wgmma.fence.sync.aligned;\nret;\n}\n";
+    cudaLibrary_t newer;
+    cudaKernel_t tensor;
+    OK(cudaLibraryLoadData(&newer, text, NULL, NULL, 0, NULL, NULL, 0));
+    FAILS(cudaErrorNotSupported, cudaLibraryGetKernel(&tensor, newer, "tensor"));
+    OK(cudaLibraryUnload(newer));
+    OK(acu_sim_register("tensor", do_nothing));
+    newer = load(text);
+    tensor = kernel_of(newer, "tensor");
+    OK(acu_sim_register("tensor", NULL));
     FAILS(cudaErrorNotSupported, launch(tensor, dim(1, 1, 1), dim(1, 1, 1), 0));
     assert_non_null(
         strstr(acu_last_error_message(), "the simulator cannot execute the kernel \"tensor\""));

@@ -382,13 +382,13 @@ TEST(operands_that_do_not_suit) {
     static const struct {
         const char *instruction, *why;
     } wrong[] = {
-        {"add.f32 %f1, %f2, 1;", "Arguments mismatch for instruction 'add.f32'"},
-        {"add.f32 %f1, %f2, %u1;", "Arguments mismatch for instruction 'add.f32'"},
-        {"add.u32 %u1, %u1, 1.0;", "Arguments mismatch for instruction 'add.u32'"},
-        {"add.u32 %f1, %u1, %u1;", "Arguments mismatch for instruction 'add.u32'"},
-        {"and.b32 %u1, %u1, -%u1;", "Operand negation not allowed for instruction 'and.b32'"},
-        {"add.u32 %u1, %u1, s;", "An argument of instruction 'add.u32' must be register"},
-        {"mov.u32 %u1, %tid;", "Argument vector size mismatch for instruction 'mov.u32'"},
+        {"add.f32 %f1, %f2, 1;", "Arguments mismatch for instruction 'add'"},
+        {"add.f32 %f1, %f2, %u1;", "Arguments mismatch for instruction 'add'"},
+        {"add.u32 %u1, %u1, 1.0;", "Arguments mismatch for instruction 'add'"},
+        {"add.u32 %f1, %u1, %u1;", "Arguments mismatch for instruction 'add'"},
+        {"and.b32 %u1, %u1, -%u1;", "Operand negation not allowed for instruction 'and'"},
+        {"add.u32 %u1, %u1, s;", "An argument of instruction 'add' must be register"},
+        {"mov.u32 %u1, %tid;", "Argument vector size mismatch for instruction 'mov'"},
         {"mov.v4.u32 {%u1, %u1, %u1, %u1}, %laneid;", "Argument vector size mismatch"},
         {"mov.v2.u32 {%u1, %u1}, %tid;", "Argument vector size mismatch"},
         {"ld.global.u32 %u1, [s];", "State space mismatch between instruction and address"},
@@ -404,13 +404,8 @@ TEST(operands_that_do_not_suit) {
                  HEAD ".shared .u32 s; .const .u32 c;\n.entry k() {\n.reg .f32 %%f<3>; "
                       ".reg .u32 %%u<3>;\n%s\nret;\n}\n",
                  wrong[n].instruction);
-        CUresult result = cuModuleLoadData(&module, text);
-        if (!result) {
-            result = (CUresult)launch(module, "k", 1, 1, NULL);
-            expect_reason(wrong[n].why);
-            OK(cuModuleUnload(module));
-        }
-        assert_int_equal(result, CUDA_ERROR_INVALID_PTX);
+        SAYS(CUDA_ERROR_INVALID_PTX, cuModuleLoadData(&module, text));
+        expect_reason(wrong[n].why);
     }
 }
 
@@ -443,12 +438,23 @@ TEST(faults) {
 }
 
 TEST(an_instruction_that_is_not_simulated) {
-    CUmodule module = load_text(".version 8.0\n.target sm_90a\n.address_size 64\n.entry k() {\n"
-                                "wgmma.fence.sync.aligned;\nret;\n}\n");
-    SAYS(CUDA_ERROR_NOT_SUPPORTED, launch(module, "k", 1, 1, NULL));
-    expect_reason("the simulator cannot execute the kernel \"k\"");
-    expect_reason("line 5");
-    expect_reason("wgmma.fence.sync.aligned");
+    static const char *const texts[] = {
+        /* also in what the kernel calls */
+        ".version 8.0\n.target sm_90a\n.address_size 64\n.entry k() {\n"
+        "wgmma.fence.sync.aligned;\nret;\n}\n",
+        ".version 8.0\n.target sm_90a\n.address_size 64\n.func f() {\n"
+        "wgmma.fence.sync.aligned;\nret;\n}\n.func g() { call f; ret; }\n"
+        ".entry k() { call g; ret; }\n"};
+    for (size_t n = 0; n < 2; n++) {
+        CUmodule module = NULL;
+        SAYS(CUDA_ERROR_NOT_SUPPORTED, cuModuleLoadData(&module, texts[n]));
+        expect_reason("the simulator cannot execute the kernel \"k\"");
+        expect_reason("line 5");
+        expect_reason("wgmma.fence.sync.aligned");
+    }
+    /* a function that no kernel calls makes no difference */
+    CUmodule module = load_text(".version 8.0\n.target sm_90a\n.address_size 64\n.func f() {\n"
+                                "wgmma.fence.sync.aligned;\nret;\n}\n.entry k() { ret; }\n");
     OK(cuModuleUnload(module));
 }
 

@@ -8,9 +8,10 @@
 #define RUNTIME(name, returns, params)                                                             \
     ".extern .func (.param ." returns " r) __cudaCDP2" name " (" params ");\n"
 #define DECLARATIONS                                                                               \
-    HEAD RUNTIME("GetParameterBufferV2", "b64",                                                    \
-                 ".param .b64 a, .param .align 4 .b8 b[12], .param .align 4 .b8 c[12], "           \
-                 ".param .b32 d") RUNTIME("LaunchDeviceV2", "b32", ".param .b64 a, .param .b64 b") \
+    HEAD ".pragma \"anycuda: with libraries\";\n" RUNTIME(                                         \
+        "GetParameterBufferV2", "b64",                                                             \
+        ".param .b64 a, .param .align 4 .b8 b[12], .param .align 4 .b8 c[12], "                    \
+        ".param .b32 d") RUNTIME("LaunchDeviceV2", "b32", ".param .b64 a, .param .b64 b")          \
         RUNTIME("GetLastError", "b32", "") RUNTIME("PeekAtLastError", "b32", "")                   \
             RUNTIME("GetErrorName", "b64", ".param .b32 a")                                        \
                 RUNTIME("GetErrorString", "b64", ".param .b32 a")
@@ -186,19 +187,33 @@ TEST(faults) {
     fault(DECLARED K REGISTERS "mov.u64 %d2, 0;\n" LAUNCH("0") "ret;\n}\n", 700);
 }
 
+static void no_function(const acu_sim_launch *launched, void *const *args) {
+    (void)launched;
+    (void)args;
+}
+
 /* What is not simulated is refused by name: here, or where the child would be launched. */
 TEST(what_is_refused) {
-    CUmodule module =
-        load_text(DECLARED ".extern .func (.param .b32 r) cudaGraphLaunch(.param .b64 a, .param "
-                           ".b64 b);\n" K REGISTERS "st.param.b64 [a], 0;\nst.param.b64 [q], 0;\n"
-                           "call (e), cudaGraphLaunch, (a, q);\nret;\n}\n");
-    CUdeviceptr at = 0;
+    static const char needs_more[] =
+        DECLARED ".extern .func (.param .b32 r) cudaGraphLaunch(.param .b64 a, .param .b64 b);\n"
+                 ".visible .entry child(.param .u64 p, .param .u32 n) {\n" PARAMS
+                 "call (e), cudaGraphLaunch, (a, q);\nret;\n}\n" K REGISTERS CHILD("child", "0",
+                                                                                   "0") "ret;\n}\n";
+    CUmodule module = NULL;
+    SAYS(CUDA_ERROR_NOT_SUPPORTED, cuModuleLoadData(&module, needs_more));
+    expect_reason("the simulator has no function 'cudaGraphLaunch'");
+    OK(acu_sim_register("child", no_function));
+    OK(cuModuleLoadData(&module, needs_more));
+    OK(acu_sim_register("child", NULL));
+    CUdeviceptr at;
     void *args[] = {&at};
-    assert_int_equal(launch(module, "k", 1, 1, args), 801);
-    OK(cuModuleUnload(module));
-    fault(DECLARED ".extern .func later();\n.visible .entry child(.param .u64 p, .param .u32 n) {\n"
-                   "call later;\nret;\n}\n" K REGISTERS CHILD("child", "0", "0") "ret;\n}\n",
-          801);
+    OK(cuMemAlloc(&at, 64));
+    OK(launch(module, "k", 1, 1, args));
+    SAYS(CUDA_ERROR_NOT_SUPPORTED, cuCtxSynchronize());
+    acu_sim_reset(MACHINE);
+    OK(cuInit(0));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
 }
 
 /* ---- what else kernels call ---- */

@@ -42,9 +42,11 @@ bool acu_sim_execute_prepare(const acu_sim_function *function) {
     const ptx_module *module = function->module->image->ptx;
     const ptx_function *kernel = module ? acu_ptx_module_function(module, entry->name) : NULL;
     if (!kernel || !kernel->has_body) {
-        entry->why =
-            strdup("it has machine code only, which is not simulated: compile it to PTX too, with "
-                   "nvcc -arch=compute_80 -code=compute_80");
+        const char *why = function->module->image->why;
+        entry->why = strdup(
+            why ? why
+                : "it has machine code only, which is not simulated: compile it to PTX too, with "
+                  "nvcc -arch=compute_80 -code=compute_80");
         return false;
     }
     if (kernel->declared_only) {

@@ -3,7 +3,7 @@
  * which the one for the device is read. The size is known of files only; code in memory has its
  * size in its headers.
  */
-#define _POSIX_C_SOURCE 200809L /* strnlen */
+#define _POSIX_C_SOURCE 200809L /* strdup, strnlen */
 #include "sim/code/image.h"
 
 #include "sim/code/bytes.h"
@@ -17,6 +17,7 @@
 
 void acu_sim_image_clear(acu_sim_code_image *image) {
     acu_sim_execute_forget(image);
+    free(image->why);
     for (size_t i = 0; i < image->entry_count; i++) {
         free(image->entries[i].name);
         free(image->entries[i].params);
@@ -53,6 +54,8 @@ int acu_sim_image_variable(const acu_sim_code_image *image, const char *name) {
 
 typedef struct reader {
     acu_sim_code_image *image;
+    bool links;  /* the code is linked with other code: symbols may be undefined */
+    bool beside; /* the PTX is beside machine code, and the driver would not read it */
     char *why;   /* a line for the compiler's log */
     size_t room; /* bytes of `why` */
 } reader;
@@ -71,8 +74,10 @@ static bool can_run(int target, char variant) {
 static cudaError_t read_ptx(reader *r, const char *text, size_t size) {
     cudaError_t result = acu_sim_ptx_read(
         text, size, acu_sim_ptx_newest(acu_sim_configuration()->driver), r->image, r->why, r->room);
-    if (result || can_run(r->image->target, r->image->variant))
+    if (result)
         return result;
+    if (can_run(r->image->target, r->image->variant))
+        return r->beside ? cudaSuccess : acu_sim_ptx_validate(r->image, !r->links, r->why, r->room);
     snprintf(r->why, r->room,
              "ptxas fatal   : SM version specified by .target is higher than default SM "
              "version assumed");
@@ -211,11 +216,13 @@ static cudaError_t take_text(acu_sim_code_image *image, acu_sim_code_image *besi
 static cudaError_t add_text(acu_sim_code_image *image, acu_sim_bytes pieces) {
     char why[256] = "";
     acu_sim_code_image beside = {0};
-    reader r = {.image = &beside, .why = why, .room = sizeof why};
+    reader r = {.image = &beside, .beside = true, .why = why, .room = sizeof why};
     piece ptx = find_piece(pieces, BEST_PTX);
     cudaError_t result = ptx.code.at ? read_piece(&r, &ptx) : cudaErrorInvalidPtx;
     if (!result)
         result = take_text(image, &beside);
+    else if (why[0])
+        image->why = strdup(why);
     acu_sim_image_clear(&beside);
     return result == cudaErrorMemoryAllocation ? result : cudaSuccess;
 }
@@ -294,7 +301,7 @@ cudaError_t acu_sim_image_read_ptx(const void *code, size_t size, acu_sim_code_i
     const piece ptx = find_piece(pieces, BEST_PTX), any = find_piece(pieces, INT_MAX);
     if (!rank_piece(&ptx))
         return rank_piece(&any) ? cudaSuccess : cudaErrorNoKernelImageForDevice;
-    reader r = {.image = calloc(1, sizeof *r.image), .why = why, .room = room};
+    reader r = {.image = calloc(1, sizeof *r.image), .links = true, .why = why, .room = room};
     if (!r.image)
         return cudaErrorMemoryAllocation;
     r.image->refs = 1;
@@ -351,7 +358,7 @@ typedef struct wrapper {
 static cudaError_t add_linked(acu_sim_code_image *image, const void *const *files) {
     char why[256] = "";
     acu_sim_code_image beside = {0};
-    reader r = {.image = &beside, .why = why, .room = sizeof why};
+    reader r = {.image = &beside, .beside = true, .why = why, .room = sizeof why};
     cudaError_t result = read_linked(&r, files);
     if (!result)
         result = take_text(image, &beside);
@@ -371,15 +378,24 @@ static cudaError_t read_wrapped(reader *r, const wrapper *w) {
     return read_linked(r, files);
 }
 
-cudaError_t acu_sim_image_read(const void *code, size_t size, acu_sim_code_image **image, char *why,
-                               size_t room) {
-    reader r = {.image = calloc(1, sizeof *r.image), .why = why, .room = room};
+/* Refuses a text with a kernel that is not executed. Of a fat binary a program may need others. */
+static cudaError_t refuse_left_out(const reader *r, const void *code) {
+    return acu_sim_image_is_binary(code, SIZE_MAX)
+               ? cudaSuccess
+               : acu_sim_ptx_executes(r->image, r->why, r->room);
+}
+
+static cudaError_t read_code(const void *code, size_t size, bool links, acu_sim_code_image **image,
+                             char *why, size_t room) {
+    reader r = {.image = calloc(1, sizeof *r.image), .links = links, .why = why, .room = room};
     why[0] = '\0';
     if (!r.image)
         return cudaErrorMemoryAllocation;
     r.image->refs = 1;
     bool wrapped = size == SIZE_MAX && begins(code, size, WRAPPER_MAGIC);
     cudaError_t result = wrapped ? read_wrapped(&r, code) : read_any(&r, code, size);
+    if (!result)
+        result = refuse_left_out(&r, code);
     if (result)
         acu_sim_image_release(r.image);
     else
@@ -455,7 +471,9 @@ cudaError_t acu_sim_image_load(const void *code, size_t size, const acu_sim_opti
     char why[400], log[500] = "";
     if (!code || !acu_sim_options_are_known(options))
         return cudaErrorInvalidValue;
-    cudaError_t result = acu_sim_image_read(code, size, image, why, sizeof why);
+    cudaError_t result = read_code(code, size, options->links, image, why, sizeof why);
+    if (result && result != cudaErrorNotSupported && why[0])
+        acu_record_reason("the PTX is refused: %s", why);
     if (result && why[0])
         snprintf(log, sizeof log, "%s\n%s", why,
                  strncmp(why, "ptxas fatal", 11) == 0

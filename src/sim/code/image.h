@@ -52,6 +52,8 @@ typedef struct acu_sim_code_image {
     size_t text_size;
     struct ptx_module *ptx; /* what the text says; NULL without a text */
     bool has_addresses;     /* an initial value of a variable has the address of another one */
+    char *why; /* why the PTX beside machine code could not be read; NULL: it could, or is not there
+                */
 } acu_sim_code_image;
 
 /*
@@ -64,15 +66,25 @@ typedef struct acu_sim_options {
     const int *library;
     void **library_values;
     unsigned library_count;
+    bool links; /* the code is linked with other code: symbols may be undefined */
 } acu_sim_options;
 
 /*
  * Reads PTX into the empty `image`, which the caller clears, also on failure.
  * `newest` is the newest PTX version that is accepted. On failure `why` has one line, as ptxas
- * would write it.
+ * would write it. Instructions are read, but acu_sim_ptx_validate() finds what is wrong with them.
  */
 cudaError_t acu_sim_ptx_read(const char *text, size_t size, int newest, acu_sim_code_image *image,
                              char *why, size_t room);
+
+/* Validates the PTX of the image. `whole`: what it does not define is missing. On failure `why` has
+ * one line. */
+cudaError_t acu_sim_ptx_validate(const acu_sim_code_image *image, bool whole, char *why,
+                                 size_t room);
+
+/* Returns cudaErrorNotSupported, and writes a line, if the image has a kernel that the simulator
+ * does not execute and that no C function stands for. */
+cudaError_t acu_sim_ptx_executes(const acu_sim_code_image *image, char *why, size_t room);
 
 /* Returns whether the text begins like PTX: with .version. */
 bool acu_sim_ptx_is_text(const char *text);
@@ -84,22 +96,19 @@ int acu_sim_ptx_newest(int version);
  * also on failure. */
 cudaError_t acu_sim_cubin_read(acu_sim_bytes code, acu_sim_code_image *image);
 
-/*
- * Reads PTX, machine code, a fat binary of both, or the wrapper that a compiler puts around one: of
- * several codes the one that the device runs best. `size` is a file's size, or SIZE_MAX for code in
- * memory, whose headers say how long it is. The caller releases the image. On failure `image` is
- * left as it is, and `why` has a line for the compiler's log, or is "".
- */
-cudaError_t acu_sim_image_read(const void *code, size_t size, acu_sim_code_image **image, char *why,
-                               size_t room);
-
 /* Reads the PTX of a fat binary that suits the device best. The image is NULL if the fat binary has
  * only machine code for the device. */
 cudaError_t acu_sim_image_read_ptx(const void *code, size_t size, acu_sim_code_image **image,
                                    char *why, size_t room);
 
-/* Reads code as acu_sim_image_read() does, for a call with options, and fills the logs that the
- * options name. Returns cudaErrorInvalidValue if the options are invalid. */
+/*
+ * Reads PTX, machine code, a fat binary of both, or the wrapper that a compiler puts around one: of
+ * several codes the one that the device runs best. `size` is a file's size, or SIZE_MAX for code in
+ * memory, whose headers say how long it is. The caller releases the image. Fills the logs that the
+ * options name. On failure `image` is left as it is. Returns cudaErrorInvalidValue if the options
+ * are invalid; cudaErrorNotSupported for PTX with a kernel that is not executed: of a fat binary
+ * such a kernel is refused when it is launched.
+ */
 cudaError_t acu_sim_image_load(const void *code, size_t size, const acu_sim_options *options,
                                acu_sim_code_image **image);
 

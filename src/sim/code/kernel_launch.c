@@ -45,6 +45,10 @@ static acu_sim_kernel find_registered(const char *name) {
     return NULL;
 }
 
+bool acu_sim_kernel_is_registered(const char *name) {
+    return find_registered(name) != NULL;
+}
+
 static int record_function(const char *name, acu_sim_kernel function) {
     for (size_t i = 0; i < registered_count; i++)
         if (strcmp(registered[i].name, name) == 0) {

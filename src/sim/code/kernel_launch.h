@@ -78,4 +78,7 @@ const acu_sim_range *acu_sim_kernel_launch_find(const acu_sim_device *device, co
 _Noreturn void acu_sim_kernel_end(const acu_sim_launch *launch, const char *what,
                                   unsigned long long value);
 
+/* Returns whether a C function is registered for kernels of the name. */
+bool acu_sim_kernel_is_registered(const char *name);
+
 #endif

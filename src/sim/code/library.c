@@ -14,9 +14,12 @@ cudaError_t acu_sim_cudaLibraryLoadData(cudaLibrary_t *library, const void *code
                                         enum cudaLibraryOption *libraryOptions,
                                         void **libraryOptionValues,
                                         unsigned int numLibraryOptions) {
-    const acu_sim_options options = {(const int *)jitOptions, jitOptionsValues,
-                                     numJitOptions,           (const int *)libraryOptions,
-                                     libraryOptionValues,     numLibraryOptions};
+    const acu_sim_options options = {.jit = (const int *)jitOptions,
+                                     .jit_values = jitOptionsValues,
+                                     .jit_count = numJitOptions,
+                                     .library = (const int *)libraryOptions,
+                                     .library_values = libraryOptionValues,
+                                     .library_count = numLibraryOptions};
     acu_sim_library *made;
     if (!library)
         return cudaErrorInvalidValue;
@@ -31,9 +34,12 @@ cudaError_t acu_sim_cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *
                                             enum cudaLibraryOption *libraryOptions,
                                             void **libraryOptionValues,
                                             unsigned int numLibraryOptions) {
-    const acu_sim_options options = {(const int *)jitOptions, jitOptionsValues,
-                                     numJitOptions,           (const int *)libraryOptions,
-                                     libraryOptionValues,     numLibraryOptions};
+    const acu_sim_options options = {.jit = (const int *)jitOptions,
+                                     .jit_values = jitOptionsValues,
+                                     .jit_count = numJitOptions,
+                                     .library = (const int *)libraryOptions,
+                                     .library_values = libraryOptionValues,
+                                     .library_count = numLibraryOptions};
     acu_sim_library *made;
     char *code;
     size_t size;

@@ -5,6 +5,7 @@
  */
 #include "sim/code/link.h"
 
+#include "sim/ptx/device_call.h"
 #include "sim/ptx/parse.h"
 #include "sim/ptx/text.h"
 
@@ -258,11 +259,7 @@ cudaError_t acu_sim_link_add(acu_sim_link *l, acu_sim_code_image *image, const c
 
 /* Returns whether every device has that function; or, with libraries of NVIDIA's, the program. */
 static bool is_built_in(const char *name, bool with_libraries) {
-    static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return strncmp(name, "__cuda_syscall", 14) == 0 ||
+    return acu_ptx_is_device_function(name) ||
            (with_libraries && (strncmp(name, "cuda", 4) == 0 || strncmp(name, "__cuda", 6) == 0));
 }
 
@@ -570,14 +567,15 @@ static void put_head(acu_sim_link *l) {
     put_text(l, head);
 }
 
-static cudaError_t write_all(acu_sim_link *l) {
+static cudaError_t write_all(acu_sim_link *l, bool with_libraries) {
     ptx_text t;
     l->size = 0;
-    if (l->count == 1) {
+    if (l->count == 1 && !with_libraries) {
         put(l, l->parts[0].image->text, l->parts[0].image->text_size);
         return l->failed;
     }
     put_head(l);
+    put_text(l, with_libraries ? ".pragma " PTX_WITH_LIBRARIES ";\n" : "");
     if (!rename_all(l))
         return cudaErrorMemoryAllocation;
     for (size_t n = 0; n < l->count && !l->failed; n++) {
@@ -597,7 +595,7 @@ cudaError_t acu_sim_link_complete(acu_sim_link *l, bool with_libraries, char **t
     if (!l->count)
         return cudaSuccess;
     SIM_TRY(validate_needs(l, with_libraries));
-    SIM_TRY(write_all(l));
+    SIM_TRY(write_all(l, with_libraries));
     *text = l->text;
     *size = l->size;
     return cudaSuccess;

@@ -5,8 +5,10 @@
 #define _POSIX_C_SOURCE 200809L /* strdup */
 #include "sim/code/image.h"
 
+#include "sim/code/kernel_launch.h"
 #include "sim/ptx/parse.h"
 #include "sim/ptx/text.h"
+#include "sim/ptx/validate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,9 +100,11 @@ static bool read_entries(acu_sim_code_image *image, ptx_module *module) {
 
 /* ---- variables ---- */
 
-/* Returns whether the program can ask for the variable. What is extern is another text's. */
+/* Returns whether the program can ask for the variable. One that is extern and used is the text's
+ * own, as ptxas warns, unless the text is linked with another one. */
 static bool is_listed(const ptx_variable *v) {
-    return (v->space == PTX_GLOBAL || v->space == PTX_CONST) && v->linkage != PTX_EXTERN;
+    return (v->space == PTX_GLOBAL || v->space == PTX_CONST) &&
+           (v->linkage != PTX_EXTERN || (v->used && v->size));
 }
 
 static bool read_variable(acu_sim_code_image *image, const ptx_variable *v) {
@@ -181,4 +185,45 @@ cudaError_t acu_sim_ptx_read(const char *text, size_t size, int newest, acu_sim_
                    keep_text(image, text, size)
                ? cudaSuccess
                : cudaErrorMemoryAllocation;
+}
+
+/* ---- what is wrong ---- */
+
+/* Returns a variable whose size another text has to say; NULL: there is none. */
+static const ptx_variable *unresolved_variable(const ptx_module *module) {
+    for (const ptx_variable *v = module->variables; v; v = v->next)
+        if (v->linkage == PTX_EXTERN && !v->size && v->space != PTX_SHARED)
+            return v;
+    return NULL;
+}
+
+cudaError_t acu_sim_ptx_validate(const acu_sim_code_image *image, bool whole, char *why,
+                                 size_t room) {
+    ptx_error error = {.text = ""};
+    const ptx_result result = acu_ptx_validate(image->ptx, &error);
+    const ptx_function *function = whole ? acu_ptx_unresolved(image->ptx) : NULL;
+    const ptx_variable *variable = whole ? unresolved_variable(image->ptx) : NULL;
+    if (result)
+        snprintf(why, room, "%s", error.text);
+    else if (function || variable)
+        snprintf(why, room, "ptxas fatal   : Unresolved extern %s '%s'",
+                 function ? "function" : "variable", function ? function->name : variable->name);
+    else
+        return cudaSuccess;
+    return result ? error_of(result) : cudaErrorInvalidPtx;
+}
+
+cudaError_t acu_sim_ptx_executes(const acu_sim_code_image *image, char *why, size_t room) {
+    for (const ptx_function *f = image->ptx->functions; f; f = f->next) {
+        const char *left_out = f->is_entry && f->has_body ? acu_ptx_left_out(image->ptx, f) : NULL;
+        if (!left_out || acu_sim_kernel_is_registered(f->name))
+            continue;
+        snprintf(why, room, "%s", left_out);
+        acu_record_reason(
+            "the simulator cannot execute the kernel \"%s\": %s; a C function can stand for it: "
+            "acu_sim_register()",
+            f->name, left_out);
+        return cudaErrorNotSupported;
+    }
+    return cudaSuccess;
 }

@@ -19,7 +19,8 @@ typedef struct linker {
     size_t room, logged; /* bytes of the buffer, and of the text in it */
     void **log_size;     /* the program's variable for the size of the log */
     acu_sim_link *link;
-    const void *where; /* the call that created it */
+    bool with_libraries; /* CUDA's device runtime is linked, too */
+    const void *where;   /* the call that created it */
     struct linker *next;
 } linker;
 
@@ -128,7 +129,8 @@ static cudaError_t load(linker *l, const char *text, acu_sim_code_image **image)
     const int options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[] = {log, (void *)(uintptr_t)sizeof log};
     cudaError_t result = acu_sim_image_load(
-        text, SIZE_MAX, &(acu_sim_options){.jit = options, .jit_values = values, .jit_count = 2},
+        text, SIZE_MAX,
+        &(acu_sim_options){.jit = options, .jit_values = values, .jit_count = 2, .links = true},
         image);
     append_log(l, log);
     return result;
@@ -166,10 +168,26 @@ static bool is_garbage(CUjitInputType type, const void *data, size_t size) {
            !acu_sim_image_is_binary(data, size) && (size < 8 || memcmp(data, "!<arch>\n", 8) != 0);
 }
 
+/* Returns whether the data is the archive libcudadevrt.a, whose functions the simulator has. */
+static bool is_device_runtime(const void *data, size_t size) {
+    static const char begins[] = "!<arch>\n", member[] = "cuda_device_runtime";
+    const size_t length = sizeof member - 1;
+    const char *at = data, *end = at + size;
+    if (size < length || memcmp(at, begins, sizeof begins - 1) != 0)
+        return false;
+    while ((size_t)(end - at) >= length && memcmp(at, member, length) != 0)
+        at++;
+    return (size_t)(end - at) >= length;
+}
+
 static cudaError_t add(linker *l, CUjitInputType type, const void *data, size_t size,
                        const char *name) {
     if (type == CU_JIT_INPUT_FATBINARY && !is_garbage(type, data, size))
         return add_fat_binary(l, data, size, name);
+    if (type == CU_JIT_INPUT_LIBRARY && is_device_runtime(data, size)) {
+        l->with_libraries = true;
+        return cudaSuccess;
+    }
     if (type != CU_JIT_INPUT_PTX)
         return !acu_sim_driver_knows(&acu_cuda_type_CUjitInputType_enum, type)
                    ? cudaErrorInvalidValue
@@ -214,7 +232,7 @@ cudaError_t acu_sim_cuLinkAddFile(CUlinkState state, CUjitInputType type, const 
 /* Links, and reads what comes out. */
 static cudaError_t complete(linker *l, char **text, size_t *size) {
     acu_sim_code_image *image = NULL;
-    SIM_TRY(error_of(acu_sim_link_complete(l->link, false, text, size)));
+    SIM_TRY(error_of(acu_sim_link_complete(l->link, l->with_libraries, text, size)));
     cudaError_t result = *text ? load(l, *text, &image) : cudaSuccess;
     acu_sim_image_release(image);
     return result;

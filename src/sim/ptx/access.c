@@ -129,12 +129,12 @@ static void check_space(ptx_lowering *l, const ptx_variable *v, ptx_space space)
     if (!fits || (space == PTX_GENERIC && v->space == PTX_PARAM))
         acu_ptx_invalid(l,
                         "State space mismatch between instruction and address in instruction '%s'",
-                        l->instruction->opcode);
+                        acu_ptx_first_word(l));
 }
 
 ptx_address acu_ptx_address(ptx_lowering *l, const ptx_operand *o, ptx_space space) {
     if (o->kind != PTX_ADDRESS)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+        acu_ptx_mismatch(l);
     if (o->is_register) {
         ptx_operand base = {
             .kind = PTX_REGISTER, .type = o->type, .number = o->number, .place = o->place};
@@ -188,7 +188,8 @@ static void read_words(ptx_lowering *l, const ptx_instruction *i, ptx_access *ac
     acu_ptx_words_end(l, &words);
     access->size = (uint8_t)acu_ptx_type_size(*type);
     if (!access->size || *type == PTX_PRED)
-        acu_ptx_invalid(l, "Unexpected instruction types specified for '%s'", i->opcode);
+        acu_ptx_invalid(l, "Unexpected instruction types specified for '%s'",
+                        acu_ptx_first_word(l));
     access->is_signed = *type == PTX_S8 || *type == PTX_S16 || *type == PTX_S32;
 }
 
@@ -200,14 +201,14 @@ static unsigned log2_of(unsigned size) {
 static void load_params(ptx_lowering *l, const ptx_operand *list, uint64_t offset,
                         const ptx_access *access) {
     if (list->kind == PTX_LIST ? list->element_count != access->count : access->count != 1)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+        acu_ptx_mismatch(l);
     for (unsigned n = 0; n < access->count; n++, offset += access->size) {
         const ptx_operand *o = acu_ptx_element(list, n);
         if (o->kind == PTX_SINK)
             continue;
         unsigned size = o->kind == PTX_REGISTER ? acu_ptx_register_size(l, o) : 0;
         if (size < access->size || !size)
-            acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+            acu_ptx_mismatch(l);
         acu_ptx_emit_copy(l, o->number, size,
                           acu_ptx_param_as(l, offset, access->size, size, access->is_signed));
     }
@@ -222,7 +223,7 @@ static void add_fence(ptx_lowering *l, access_order order) {
 static void read_elements(ptx_lowering *l, const ptx_operand *list, ptx_access *access,
                           ptx_type type, bool loads) {
     if (list->kind == PTX_LIST ? list->element_count != access->count : access->count != 1)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+        acu_ptx_mismatch(l);
     access->register_size = access->size < 2 ? 2 : access->size;
     for (unsigned n = 0; n < access->count; n++) {
         const ptx_operand *o = acu_ptx_element(list, n);
@@ -235,7 +236,7 @@ static void read_elements(ptx_lowering *l, const ptx_operand *list, ptx_access *
         }
         unsigned size = acu_ptx_register_size(l, o);
         if (size < access->size || !size)
-            acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+            acu_ptx_mismatch(l);
         access->register_size = (uint8_t)size;
         access->slots[n] = acu_ptx_register_slot(l, o->number);
     }
@@ -275,7 +276,7 @@ void acu_ptx_lower_load(ptx_lowering *l, const ptx_instruction *i) {
     access_order order;
     read_words(l, i, access, &type, &order);
     if (i->operand_count < 2 || i->operands[1].kind != PTX_ADDRESS)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     const ptx_operand *at = &i->operands[1];
     if (access->space == PTX_PARAM && at->variable && acu_ptx_is_kernel_param(l, at->variable) &&
         access->size <= 8) {
@@ -293,7 +294,7 @@ void acu_ptx_lower_store(ptx_lowering *l, const ptx_instruction *i) {
     access_order order;
     read_words(l, i, access, &type, &order);
     if (i->operand_count < 2)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     read_elements(l, &i->operands[1], access, type, false);
     add_fence(l, order);
     emit_access(l, &i->operands[0], access, order, false);

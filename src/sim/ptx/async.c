@@ -87,7 +87,7 @@ static void lower_copy(ptx_lowering *l, const ptx_instruction *i, ptx_words *wor
     unsigned count = i->operand_count - has_policy;
     if (count < 3 || i->operands[2].kind != PTX_INTEGER ||
         (i->operands[2].bits != 4 && i->operands[2].bits != 8 && i->operands[2].bits != 16))
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     c->size = (unsigned)i->operands[2].bits;
     c->to = (place){PTX_SHARED, acu_ptx_address(l, &i->operands[0], PTX_SHARED)};
     c->from = (place){PTX_GLOBAL, acu_ptx_address(l, &i->operands[1], PTX_GLOBAL)};
@@ -197,10 +197,10 @@ static void lower_bulk(ptx_lowering *l, const ptx_instruction *i, ptx_words *wor
     c->to.space = cluster ? PTX_SHARED_CLUSTER : c->has_barrier ? PTX_SHARED : PTX_GLOBAL;
     c->from.space = c->has_barrier && global ? PTX_GLOBAL : PTX_SHARED;
     if (cluster + global + block != 2)
-        acu_ptx_invalid(l, "Unknown modifier of '%s'", i->opcode);
+        acu_ptx_invalid(l, "Unknown modifier of '%s'", acu_ptx_first_word(l));
     acu_ptx_words_end(l, words);
     if (i->operand_count != 3u + c->has_barrier + c->multicast + has_policy)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     c->to.address = acu_ptx_address(l, &i->operands[0], c->to.space);
     c->from.address = acu_ptx_address(l, &i->operands[1], c->from.space);
     c->bytes = acu_ptx_source(l, &i->operands[2], PTX_U32);

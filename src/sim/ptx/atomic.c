@@ -176,12 +176,12 @@ void acu_ptx_lower_atom(ptx_lowering *l, const ptx_instruction *i) {
     a->returns = acu_ptx_is(i, "atom");
     unsigned first = a->returns ? 1 : 0;
     if (i->operand_count < first + 2 + (a->change == PTX_CHANGE_CAS))
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     const ptx_operand *value = &i->operands[first + 1];
     if (a->count > 1 &&
         (value->kind != PTX_LIST || value->element_count != a->count ||
          (first && (i->operands[0].kind != PTX_LIST || i->operands[0].element_count != a->count))))
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     for (unsigned n = 0; n < a->count; n++)
         a->b[n] = acu_ptx_source(l, acu_ptx_element(value, n), a->type);
     a->c = a->change == PTX_CHANGE_CAS ? acu_ptx_source(l, &i->operands[first + 2], a->type) : 0;

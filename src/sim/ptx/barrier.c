@@ -145,7 +145,7 @@ void acu_ptx_lower_barrier(ptx_lowering *l, const ptx_instruction *i) {
     kind->waits = !acu_ptx_take(&words, "arrive");
     bool reduces = acu_ptx_take(&words, "red");
     if (!reduces && kind->waits && !acu_ptx_take(&words, "sync"))
-        acu_ptx_invalid(l, "Unknown modifier of '%s'", i->opcode);
+        acu_ptx_invalid(l, "Unknown modifier of '%s'", acu_ptx_first_word(l));
     unsigned first = 0, left = i->operand_count;
     ptx_slot d = 0;
     if (reduces) {

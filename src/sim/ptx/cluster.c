@@ -74,11 +74,12 @@ static ptx_step wait_for_all(ptx_warp *w, const ptx_op *op) {
 }
 
 void acu_ptx_lower_cluster_barrier(ptx_lowering *l, const ptx_instruction *i, ptx_words *words) {
+    (void)i;
     bool arrives = acu_ptx_take(words, "arrive");
     acu_ptx_take_one(words, "release acquire relaxed");
     acu_ptx_take(words, "aligned");
     if (!arrives && !acu_ptx_take(words, "wait"))
-        acu_ptx_invalid(l, "Unknown modifier of '%s'", i->opcode);
+        acu_ptx_invalid(l, "Unknown modifier of '%s'", acu_ptx_first_word(l));
     acu_ptx_words_end(l, words);
     acu_ptx_emit_flow(l, arrives ? arrive : wait_for_all);
 }
@@ -115,7 +116,7 @@ static ptx_op *emit(ptx_lowering *l, const ptx_instruction *i, bool maps) {
     acu_ptx_words_end(l, &words);
     unsigned size = (unsigned)acu_ptx_type_size(type);
     if (i->operand_count != 2u + maps || (size != 4 && size != 8))
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     ptx_slot a = acu_ptx_source(l, &i->operands[1], type),
              b = maps ? acu_ptx_source(l, &i->operands[2], PTX_U32) : 0,
              d = acu_ptx_target(l, &i->operands[0], maps ? type : PTX_U32);

@@ -270,6 +270,13 @@ static const struct {
                  {"free", do_free},
                  {"cudaGraphSetConditional", do_set_conditional}};
 
+bool acu_ptx_is_device_function(const char *name) {
+    for (size_t n = 0; n < sizeof functions / sizeof *functions; n++)
+        if (strcmp(functions[n].name, name) == 0)
+            return true;
+    return strncmp(name, "__cuda_syscall", 14) == 0;
+}
+
 static ptx_copy_place place_of(ptx_lowering *l, const ptx_operand *o, const ptx_variable *formal) {
     if (o->kind == PTX_VARIABLE && o->variable->space == PTX_PARAM)
         return (ptx_copy_place){false, acu_ptx_frame_at(l, o->variable)};

@@ -23,6 +23,8 @@ uint64_t acu_ptx_call_argument(const ptx_warp *warp, const ptx_device_call *call
 void acu_ptx_call_return(const ptx_warp *warp, const ptx_device_call *call, unsigned lane,
                          uint64_t value);
 
+/* Returns whether every device has the function, whoever declares it. */
+bool acu_ptx_is_device_function(const char *name);
 /* Returns the number of the device runtime's function, for `value` of the operation; -1: the name
  * is of no such function. */
 int acu_ptx_runtime_find(const char *name);

@@ -34,6 +34,16 @@ void acu_ptx_not_simulated(ptx_lowering *l, const char *format, ...) {
     end_with(l, PTX_NOT_SIMULATED, format, list);
 }
 
+const char *acu_ptx_first_word(ptx_lowering *l) {
+    snprintf(l->first_word, sizeof l->first_word, "%.*s", (int)strcspn(l->instruction->opcode, "."),
+             l->instruction->opcode);
+    return l->first_word;
+}
+
+void acu_ptx_mismatch(ptx_lowering *l) {
+    acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", acu_ptx_first_word(l));
+}
+
 _Noreturn void acu_ptx_end_without_memory(ptx_lowering *l) {
     l->result = PTX_NO_MEMORY;
     longjmp(l->end, 1);
@@ -61,6 +71,8 @@ static void *grow(ptx_lowering *l, void *array, uint32_t count, uint32_t *room, 
 /* ---- slots ---- */
 
 ptx_slot acu_ptx_add_slot(ptx_lowering *l, unsigned size) {
+    if (l->validates)
+        return 0;
     uint32_t bytes = size ? size * PTX_LANES : 32;
     if (l->code->warp_bytes > PTX_SLOT_OFFSET(~0u) - bytes)
         acu_ptx_not_simulated(l, "%s has more registers than the simulator has room for",
@@ -91,6 +103,8 @@ unsigned acu_ptx_register_size(const ptx_lowering *l, const ptx_operand *operand
 
 ptx_slot acu_ptx_register_slot(ptx_lowering *l, unsigned number) {
     ptx_lowered *f = &l->functions[l->current];
+    if (l->validates)
+        return 0;
     if (f->slots[number] == UINT32_MAX) {
         const ptx_register *r = &f->function->registers[number];
         if (r->is_vector)
@@ -135,6 +149,8 @@ static void rehash(ptx_lowering *l) {
 
 static ptx_slot add_constant(ptx_lowering *l, ptx_constant wanted) {
     ptx_code *code = l->code;
+    if (l->validates)
+        return 0;
     if (code->constant_count * 2 >= l->hash_size)
         rehash(l);
     uint32_t at = hash_of(&wanted) % l->hash_size;
@@ -167,6 +183,8 @@ ptx_slot acu_ptx_param_as(ptx_lowering *l, uint64_t offset, unsigned size, unsig
 }
 
 ptx_slot acu_ptx_special(ptx_lowering *l, const ptx_operand *o, unsigned size) {
+    if (l->validates)
+        return 0;
     unsigned component = o->has_component ? o->component : o->special == PTX_ENVREG ? o->number : 0;
     ptx_special_slot wanted = {
         .special = o->special, .component = component, .size = (uint8_t)size};
@@ -237,15 +255,11 @@ static bool agree(ptx_type declared, ptx_type wanted) {
     return is_bits(declared) || is_bits(wanted) || is_integer(declared) == is_integer(wanted);
 }
 
-static _Noreturn void mismatch(ptx_lowering *l) {
-    acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
-}
-
 /* Returns the slot of a register that is read or written. */
 static ptx_slot register_of(ptx_lowering *l, const ptx_operand *o, ptx_type type) {
     const unsigned size = type == PTX_PRED ? 0 : (unsigned)acu_ptx_type_size(type);
     if (o->kind != PTX_REGISTER || acu_ptx_register_size(l, o) != size || !agree(o->type, type))
-        mismatch(l);
+        acu_ptx_mismatch(l);
     return acu_ptx_register_slot(l, o->number);
 }
 
@@ -254,6 +268,8 @@ static ptx_slot register_of(ptx_lowering *l, const ptx_operand *o, ptx_type type
 static ptx_slot shared_address(ptx_lowering *l, const ptx_variable *v, uint64_t offset,
                                unsigned size) {
     ptx_code *code = l->code;
+    if (l->validates)
+        return 0;
     if (!v->size) {
         code->shared_align =
             v->align > code->shared_align ? (uint32_t)v->align : code->shared_align;
@@ -341,29 +357,29 @@ ptx_slot acu_ptx_source(ptx_lowering *l, const ptx_operand *o, ptx_type type) {
         return o->negated ? negated(l, slot, type) : slot;
     case PTX_INTEGER:
         if (is_float(type))
-            mismatch(l);
+            acu_ptx_mismatch(l);
         return acu_ptx_constant(l, size ? o->bits : -(o->bits & 1), size);
     case PTX_FLOAT:
         if (is_integer(type))
-            mismatch(l);
+            acu_ptx_mismatch(l);
         return acu_ptx_constant(
             l, is_float(type) || o->type == PTX_F64 ? float_bits(o, type) : o->bits, size);
     case PTX_SPECIAL_REGISTER:
         if (o->special <= PTX_CLUSTER_NCTAID && !o->has_component)
             acu_ptx_invalid(l, "Argument vector size mismatch for instruction '%s'",
-                            l->instruction->opcode);
+                            acu_ptx_first_word(l));
         if (acu_ptx_special_is_clock(o->special))
             return acu_ptx_clock(l, o, size);
         return acu_ptx_special(l, o, size);
     case PTX_VARIABLE:
         if (!takes_addresses(l->instruction->opcode))
             acu_ptx_invalid(l, "An argument of instruction '%s' must be register, and not '%s'",
-                            l->instruction->opcode, o->variable->name);
+                            acu_ptx_first_word(l), o->variable->name);
         return address_of(l, o, size);
     case PTX_FUNCTION:
         return acu_ptx_constant(l, acu_ptx_function_pointer(l->module, o->function), size);
     default:
-        mismatch(l);
+        acu_ptx_mismatch(l);
     }
 }
 

@@ -113,8 +113,13 @@ void acu_ptx_words_end(ptx_lowering *lowering, const ptx_words *words);
 /* Ends the lowering: the instruction is wrong, or is not simulated. */
 _Noreturn void acu_ptx_invalid(ptx_lowering *lowering, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* The operands are not those of the instruction. */
+_Noreturn void acu_ptx_mismatch(ptx_lowering *lowering);
 _Noreturn void acu_ptx_not_simulated(ptx_lowering *lowering, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Returns the first word of the opcode, as ptxas names instructions, until the next call. */
+const char *acu_ptx_first_word(ptx_lowering *lowering);
 
 /* Lowers a call of a function of CUDA's device runtime; false if it has none of the name. */
 bool acu_ptx_lower_device_call(ptx_lowering *lowering, const ptx_instruction *instruction,

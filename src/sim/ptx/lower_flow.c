@@ -7,6 +7,8 @@
 /* Returns the first instruction of the block at which lanes meet that this one sends apart. */
 static uint32_t meet_of(const ptx_lowering *l, const ptx_instruction *i) {
     const ptx_lowered *f = &l->functions[l->current];
+    if (l->validates)
+        return PTX_NOWHERE;
     uint32_t meet = f->flow->blocks[f->flow->block_of[i - f->function->instructions]].meet;
     return meet == UINT32_MAX ? PTX_NOWHERE : f->flow->blocks[meet].begin;
 }
@@ -26,7 +28,7 @@ void acu_ptx_lower_branch(ptx_lowering *l, const ptx_instruction *i) {
     if (i->operand_count != 1 || i->operands[0].kind != PTX_LABEL)
         acu_ptx_invalid(l, "Arguments mismatch for instruction 'bra'");
     uint32_t target = i->operands[0].number;
-    bool spins = may_spin(l, i, target);
+    bool spins = !l->validates && may_spin(l, i, target);
     ptx_op *op;
     if (i->guard < 0) {
         op = acu_ptx_emit_flow(l, acu_ptx_flow_jump);
@@ -43,7 +45,7 @@ void acu_ptx_lower_branch(ptx_lowering *l, const ptx_instruction *i) {
 
 void acu_ptx_lower_brx(ptx_lowering *l, const ptx_instruction *i) {
     if (i->operand_count != 2 || i->operands[1].kind != PTX_TABLE || !i->operands[1].table->labels)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction 'brx.idx'");
+        acu_ptx_invalid(l, "Arguments mismatch for instruction 'brx'");
     const ptx_table *table = i->operands[1].table;
     uint32_t *targets = acu_ptx_lower_alloc(l, (table->count + 1) * sizeof *targets);
     memcpy(targets, table->labels, table->count * sizeof *targets);

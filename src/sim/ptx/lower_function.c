@@ -17,8 +17,10 @@ uint32_t acu_ptx_function_number(ptx_lowering *l, const ptx_function *function) 
     for (uint32_t n = 0; n < code->function_count; n++)
         if (code->functions[n].function == function)
             return n;
-    if (!function->has_body) /* CUDA's device library may have what the simulator has not */
-        acu_ptx_not_simulated(l, "Unresolved extern function '%s'", function->name);
+    if (!function->has_body && (!l->validates || l->module->with_libraries))
+        acu_ptx_not_simulated(l, "the simulator has no function '%s'", function->name);
+    if (l->validates)
+        return 0;
     if (code->function_count == l->function_room) {
         uint32_t room = l->function_room ? l->function_room * 2 : 8;
         ptx_code_function *functions = acu_ptx_lower_alloc(l, room * sizeof *functions);
@@ -120,6 +122,8 @@ static bool find_param(const ptx_variable *list, const uint32_t *at, const ptx_v
 uint32_t acu_ptx_frame_at(ptx_lowering *l, const ptx_variable *v) {
     const ptx_code_function *f = &l->code->functions[l->current];
     uint32_t at;
+    if (l->validates)
+        return 0;
     if (!f->function->is_entry && (find_param(f->function->results, f->result_at, v, &at) ||
                                    find_param(f->function->params, f->param_at, v, &at)))
         return at;
@@ -184,7 +188,7 @@ void acu_ptx_lower_by_form(ptx_lowering *l, const ptx_instruction *i) {
         acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
     unsigned results = form->results, count = results + form->sources;
     if (i->operand_count != count)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     ptx_slot slots[6] = {0};
     for (unsigned n = results; n < count; n++)
         slots[n] = acu_ptx_source(l, &i->operands[n], (ptx_type)form->types[n]);
@@ -193,7 +197,7 @@ void acu_ptx_lower_by_form(ptx_lowering *l, const ptx_instruction *i) {
     acu_ptx_lower_form(l, form, slots);
 }
 
-static void lower_one(ptx_lowering *l, const ptx_instruction *i) {
+void acu_ptx_lower_one(ptx_lowering *l, const ptx_instruction *i) {
     ptx_lower *lower = acu_ptx_lower_of(i->opcode);
     (lower ? lower : acu_ptx_lower_by_form)(l, i);
 }
@@ -234,7 +238,7 @@ static void lower_instruction(ptx_lowering *l, const ptx_instruction *i) {
     uint32_t begin = l->code->count;
     l->instruction = i;
     l->temp_used = 0;
-    lower_one(l, i);
+    acu_ptx_lower_one(l, i);
     if (i->guard < 0 || acu_ptx_lower_guards(i))
         return;
     bool flows = false;

@@ -33,6 +33,8 @@ struct ptx_lowering {
     uint32_t hash_size;
     uint32_t temp_used; /* bytes of temporary values */
     bool trial;         /* whether the instruction needs operations is found out */
+    bool validates; /* whether the instruction is right is found out; what it needs has no place */
+    char first_word[32]; /* of the opcode, for errors */
     ptx_slot state[PTX_STATE_COUNT];
     bool has_state[PTX_STATE_COUNT];
     ptx_error *error;
@@ -82,6 +84,8 @@ void acu_ptx_emit_copy(ptx_lowering *lowering, unsigned number, unsigned size, p
 
 /* Ends the lowering: there is no memory. */
 _Noreturn void acu_ptx_end_without_memory(ptx_lowering *lowering);
+/* Lowers an instruction, without its guard. */
+void acu_ptx_lower_one(ptx_lowering *lowering, const ptx_instruction *instruction);
 /* Lowers the function `current`. */
 void acu_ptx_lower_function(ptx_lowering *lowering);
 

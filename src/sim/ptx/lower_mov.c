@@ -96,7 +96,7 @@ static void copy_whole(ptx_lowering *l, const ptx_operand *to, ptx_slot from, pt
     if (to->kind == PTX_SINK)
         return;
     if (to->kind != PTX_REGISTER || acu_ptx_register_size(l, to) != size)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+        acu_ptx_mismatch(l);
     acu_ptx_emit_copy(l, to->number, size, from);
 }
 

@@ -38,7 +38,7 @@ static void read(ptx_lowering *l, const ptx_instruction *i, comparison *c, bool 
     acu_ptx_words_end(l, &c->words);
     c->pair = c->type == PTX_F16X2 || c->type == PTX_BF16X2;
     if (cmp < 0)
-        acu_ptx_invalid(l, "Comparison missing for instruction '%s'", i->opcode);
+        acu_ptx_invalid(l, "Comparison missing for instruction '%s'", acu_ptx_first_word(l));
     const char *type = strrchr(i->opcode, '.') + 1;
     for (const char *at = choices; cmp >= 0; at += strcspn(at, " ") + 1)
         if (!cmp--)
@@ -52,7 +52,7 @@ static void read(ptx_lowering *l, const ptx_instruction *i, comparison *c, bool 
 static void compare(ptx_lowering *l, const ptx_instruction *i, const comparison *c,
                     unsigned results, ptx_slot yes, ptx_slot no) {
     if (i->operand_count != results + 2 + (c->logic != NULL))
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     ptx_slot a = acu_ptx_source(l, &i->operands[results], c->type),
              b = acu_ptx_source(l, &i->operands[results + 1], c->type);
     ptx_slot by = c->logic ? acu_ptx_source(l, &i->operands[results + 2], PTX_PRED) : 0;
@@ -138,7 +138,7 @@ void acu_ptx_lower_lop3(ptx_lowering *l, const ptx_instruction *i) {
         return;
     }
     if (i->operand_count != 7)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     ptx_slot d = acu_ptx_target(l, &i->operands[0], PTX_B32),
              p = acu_ptx_target(l, &i->operands[1], PTX_PRED);
     ptx_slot by = acu_ptx_source(l, &i->operands[6], PTX_PRED), some = acu_ptx_temp(l, 0);

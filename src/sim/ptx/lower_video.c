@@ -227,7 +227,7 @@ static void read_opcode(ptx_lowering *l, const ptx_instruction *i, video *v) {
         v->clamps = acu_ptx_take_one(&words, "clamp wrap") == 0;
     unsigned least = v->operation == VMAD || v->count > 1 ? 4 : 3;
     if (i->operand_count < least || i->operand_count > 4 || v->comparison < 0)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     if (v->operation == VMAD)
         read_vmad(v, &words, i);
     v->second = acu_ptx_take_one(&words, "add min max") + ADD;

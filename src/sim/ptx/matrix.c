@@ -152,7 +152,7 @@ void acu_ptx_fragment(ptx_lowering *l, const ptx_operand *o, ptx_element element
     unsigned count = list ? o->element_count : 1;
     ptx_type type = element == PTX_E_F64 ? PTX_F64 : element == PTX_E_F32 ? PTX_F32 : PTX_B32;
     if (count > sizeof f->slots / sizeof *f->slots)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+        acu_ptx_mismatch(l);
     f->element = element;
     f->count = (uint8_t)count;
     for (unsigned n = 0; n < count; n++) {
@@ -270,17 +270,18 @@ static void take_words(ptx_lowering *l, const ptx_instruction *i, ptx_product *p
     acu_ptx_words_end(l, &words);
     if (!shaped || !has_shape(is_wmma ? wmma_shapes : mma_shapes, p) ||
         !has_sum(p->a.element, p->c.element) || !has_sum(p->a.element, p->d.element))
-        acu_ptx_invalid(l, "Illegal matrix shape or types for instruction '%s'", i->opcode);
+        acu_ptx_invalid(l, "Illegal matrix shape or types for instruction '%s'",
+                        acu_ptx_first_word(l));
 }
 
 static void need(ptx_lowering *l, const ptx_fragment *f, unsigned count) {
     if (f->count != count)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+        acu_ptx_mismatch(l);
 }
 
 static void take_operands(ptx_lowering *l, const ptx_instruction *i, ptx_product *p, bool is_wmma) {
     if (i->operand_count != 4)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     acu_ptx_fragment(l, &i->operands[1], p->a.element, false, &p->a);
     acu_ptx_fragment(l, &i->operands[2], p->b.element, false, &p->b);
     acu_ptx_fragment(l, &i->operands[3], p->c.element, false, &p->c);

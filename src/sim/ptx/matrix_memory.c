@@ -206,10 +206,10 @@ static void lower_8x8(ptx_lowering *l, const ptx_instruction *i, bool writes) {
     acu_ptx_words_end(l, &words);
     access->writes = writes;
     if (i->operand_count != 2 || count < 0 || !shaped)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     acu_ptx_fragment(l, &i->operands[writes], PTX_E_F16, !writes, &access->fragment);
     if (access->fragment.count != 1u << count)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     emit_access(l, &i->operands[!writes], access, writes ? do_stmatrix : do_ldmatrix);
 }
 
@@ -231,7 +231,7 @@ void acu_ptx_lower_movmatrix(ptx_lowering *l, const ptx_instruction *i) {
                   acu_ptx_take(&words, "b16");
     acu_ptx_words_end(l, &words);
     if (i->operand_count != 2 || !shaped)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     acu_ptx_fragment(l, &i->operands[1], PTX_E_F16, false, &access->fragment);
     ptx_slot d = acu_ptx_target(l, &i->operands[0], PTX_B32);
     ptx_op *op = acu_ptx_emit_together(l, do_movmatrix);
@@ -255,12 +255,13 @@ static unsigned take_words(ptx_lowering *l, const ptx_instruction *i, matrix_acc
     ptx_element element = access->fragment.element = acu_ptx_take_element(&words);
     acu_ptx_words_end(l, &words);
     if (which < 0 || !shaped || element == PTX_E_NONE || m % 8 || n % 8)
-        acu_ptx_invalid(l, "Illegal matrix shape or type for instruction '%s'", i->opcode);
+        acu_ptx_invalid(l, "Illegal matrix shape or type for instruction '%s'",
+                        acu_ptx_first_word(l));
     access->rows = access->which == 'b' ? k : m;
     access->columns = access->which == 'a' ? k : n;
     bool is_factor = access->which == 'a' || access->which == 'b';
     if (ptx_element_bits(element) < 8 && access->transposed != (access->which == 'b'))
-        acu_ptx_invalid(l, "Illegal layout for instruction '%s'", i->opcode);
+        acu_ptx_invalid(l, "Illegal layout for instruction '%s'", acu_ptx_first_word(l));
     return is_factor && element == PTX_E_F16
                ? 8
                : acu_ptx_fragment_size(element, access->rows, access->columns);
@@ -271,11 +272,11 @@ void acu_ptx_lower_matrix_access(ptx_lowering *l, const ptx_instruction *i) {
     unsigned count = take_words(l, i, access);
     bool strided = i->operand_count == 3;
     if (!strided && i->operand_count != 2)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     acu_ptx_fragment(l, &i->operands[access->writes], access->fragment.element, !access->writes,
                      &access->fragment);
     if (access->fragment.count != count)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     access->stride = strided ? acu_ptx_source(l, &i->operands[2], PTX_B32) : UINT32_MAX;
     emit_access(l, &i->operands[!access->writes], access, do_access);
 }

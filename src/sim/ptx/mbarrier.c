@@ -221,7 +221,7 @@ void acu_ptx_lower_mbarrier(ptx_lowering *l, const ptx_instruction *i) {
          waits = m->kind == TEST_WAIT || m->kind == TRY_WAIT;
     unsigned first = arrives || waits || m->kind == PENDING_COUNT ? 1 : 0;
     if (i->operand_count < first + 1 + (waits || m->kind == INIT || m->kind == EXPECT_TX))
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     if (m->kind == PENDING_COUNT) {
         lower_pending_count(l, i);
         return;

@@ -17,6 +17,10 @@ typedef enum ptx_result {
 /* What is in the body of a kernel that the simulator's compiler has only declared (.pragma). */
 #define PTX_DECLARED "\"anycuda: declared only\""
 
+/* What is in a linked text that needs functions of CUDA's libraries, such as the device runtime
+ * (.pragma). */
+#define PTX_WITH_LIBRARIES "\"anycuda: with libraries\""
+
 /* The newest version of PTX that is known: 9.3. */
 enum { PTX_NEWEST = 93 };
 

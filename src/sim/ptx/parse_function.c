@@ -131,6 +131,8 @@ bool acu_ptx_parse_directive(ptx_parser *p) {
         do {
             if (p->function && acu_ptx_text_is(&p->text, PTX_DECLARED))
                 p->function->declared_only = true;
+            if (!p->function && acu_ptx_text_is(&p->text, PTX_WITH_LIBRARIES))
+                p->module->with_libraries = true;
             acu_ptx_text_next(&p->text);
         } while (acu_ptx_parse_accept(p, ","));
         acu_ptx_parse_expect(p, ";");

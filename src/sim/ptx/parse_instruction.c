@@ -347,7 +347,8 @@ static void check_negations(ptx_parser *p, const ptx_instruction *i) {
         if (o->negated && o->kind == PTX_REGISTER && o->type != PTX_PRED &&
             strncmp(i->opcode, "vmad.", 5) != 0)
             acu_ptx_parse_fail(p, PTX_INVALID, o->place,
-                               "Operand negation not allowed for instruction '%s'", i->opcode);
+                               "Operand negation not allowed for instruction '%.*s'",
+                               (int)strcspn(i->opcode, "."), i->opcode);
     }
 }
 

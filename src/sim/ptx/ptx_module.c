@@ -140,7 +140,7 @@ void acu_ptx_module_reach(ptx_module *module, const ptx_function *function,
         const ptx_function *named = f->alias ? f->alias : f;
         for (const ptx_reference *r = named->references; r; r = r->next) {
             unsigned *mark = r->variable ? &r->variable->mark : &r->function->mark;
-            if (*mark == module->mark)
+            if (*mark == module->mark || (r->function && r->function->is_entry))
                 continue;
             *mark = module->mark;
             found(data, r);

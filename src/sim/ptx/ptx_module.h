@@ -261,6 +261,8 @@ struct ptx_function {
     unsigned max_registers, min_blocks, max_cluster;
     bool explicit_cluster;
     ptx_function *alias; /* of .alias: the function that it stands for */
+    const char
+        *left_out; /* why the simulator does not execute it; NULL: it does, or nobody looked */
     ptx_place place;
     void *code; /* for who executes it */
     ptx_function *next;
@@ -277,6 +279,7 @@ typedef struct ptx_module {
     int target;   /* 90 is sm_90 */
     char variant; /* 'a' of sm_90a, 'f' of sm_100f; '\0': none */
     bool debug;
+    bool with_libraries;     /* linked with libraries of CUDA's, too: PTX_WITH_LIBRARIES */
     ptx_variable *variables; /* of the module, in the order of the text */
     ptx_function
         *functions; /* in the order of the text; a declared and a defined one are the same */
@@ -292,8 +295,8 @@ void acu_ptx_module_free(ptx_module *module);
 /* Return what has the name in the module; NULL: there is none. */
 ptx_function *acu_ptx_module_function(const ptx_module *module, const char *name);
 ptx_variable *acu_ptx_module_variable(const ptx_module *module, const char *name);
-/* Calls `found` once for each variable and function of the module that the function names, and
- * those that it may call. Not for several threads at a time. */
+/* Calls `found` once for each variable and function, but kernels, that the function names, or one
+ * that it may call. Not for several threads at a time. */
 void acu_ptx_module_reach(ptx_module *module, const ptx_function *function,
                           void (*found)(void *data, const ptx_reference *reference), void *data);
 /* Returns the special register with the name, which has no "%" and no component; PTX_SPECIAL_COUNT

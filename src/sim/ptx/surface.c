@@ -147,7 +147,7 @@ static void do_change(ptx_warp *w, const ptx_op *op) {
 /* ---- lowering ---- */
 
 static _Noreturn void refuse_types(ptx_lowering *l) {
-    acu_ptx_invalid(l, "Unexpected instruction types specified for '%s'", l->instruction->opcode);
+    acu_ptx_invalid(l, "Unexpected instruction types specified for '%s'", acu_ptx_first_word(l));
 }
 
 /* Takes the words that all three have; the vector and the type are the elements'. */
@@ -169,13 +169,13 @@ static void read_words(ptx_lowering *l, ptx_words *words, surface_access *a) {
 /* Fills in the slots of the elements, whose registers may be wider. */
 static void read_elements(ptx_lowering *l, const ptx_operand *list, surface_access *a, bool loads) {
     if (list->kind == PTX_LIST ? list->element_count != a->count : a->count != 1)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+        acu_ptx_mismatch(l);
     a->register_size = a->size < 2 ? 2 : a->size;
     for (unsigned n = 0; n < a->count; n++)
         if (acu_ptx_element(list, n)->kind == PTX_REGISTER)
             a->register_size = acu_ptx_register_size(l, acu_ptx_element(list, n));
     if (a->register_size < a->size)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+        acu_ptx_mismatch(l);
     ptx_type type = a->register_size == 2 ? PTX_B16 : a->register_size == 4 ? PTX_B32 : PTX_B64;
     for (unsigned n = 0; n < a->count; n++)
         a->slots[n] = loads ? acu_ptx_target(l, acu_ptx_element(list, n), type)
@@ -186,7 +186,7 @@ static void emit(ptx_lowering *l, const ptx_instruction *i, surface_access *a,
                  ptx_handler *handler) {
     bool loads = handler == do_load;
     if (i->operand_count != 2)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     acu_ptx_place_slots(l, &i->operands[loads ? 1 : 0], &a->place);
     read_elements(l, &i->operands[loads ? 0 : 1], a, loads);
     acu_ptx_emit(l, handler)->more = a;

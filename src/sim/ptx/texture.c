@@ -55,7 +55,7 @@ unsigned acu_ptx_dimensions(ptx_geometry geometry) {
 }
 
 static _Noreturn void refuse_operands(ptx_lowering *l) {
-    acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", l->instruction->opcode);
+    acu_ptx_mismatch(l);
 }
 
 ptx_slot acu_ptx_object_handle(ptx_lowering *l, const ptx_operand *o) {
@@ -236,7 +236,8 @@ void acu_ptx_lower_tex(ptx_lowering *l, const ptx_instruction *i) {
     r->type = acu_ptx_take_type(&words);
     acu_ptx_words_end(l, &words);
     if (!is_result(r->type, false) || (at != PTX_F32 && at != PTX_S32))
-        acu_ptx_invalid(l, "Unexpected instruction types specified for '%s'", i->opcode);
+        acu_ptx_invalid(l, "Unexpected instruction types specified for '%s'",
+                        acu_ptx_first_word(l));
     r->place.is_whole = at == PTX_S32;
     r->offset_bits = 4;
     r->kind = at == PTX_S32 ? PTX_READ_FETCH : way == GRAD ? PTX_READ_GRAD : PTX_READ_LEVEL;
@@ -261,7 +262,8 @@ void acu_ptx_lower_tld4(ptx_lowering *l, const ptx_instruction *i) {
     r->type = acu_ptx_take_type(&words);
     acu_ptx_words_end(l, &words);
     if (component < 0 || !is_result(r->type, true) || at != PTX_F32)
-        acu_ptx_invalid(l, "Unexpected instruction types specified for '%s'", i->opcode);
+        acu_ptx_invalid(l, "Unexpected instruction types specified for '%s'",
+                        acu_ptx_first_word(l));
     r->component = (unsigned)component;
     r->kind = PTX_READ_GATHER;
     r->offset_bits = 6;

@@ -77,7 +77,7 @@ void acu_ptx_lower_shfl(ptx_lowering *l, const ptx_instruction *i) {
     acu_ptx_words_end(l, &words);
     unsigned first = i->paired ? 2 : 1;
     if (mode < 0 || i->operand_count != first + 3 + sync)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     shuffle *s = acu_ptx_lower_alloc(l, sizeof *s);
     s->mode = mode;
     s->value = acu_ptx_source(l, &i->operands[first], PTX_B32);
@@ -121,7 +121,7 @@ void acu_ptx_lower_vote(ptx_lowering *l, const ptx_instruction *i) {
     acu_ptx_take_one(&words, "pred b32");
     acu_ptx_words_end(l, &words);
     if (mode < 0 || i->operand_count != 2u + sync)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     ptx_slot predicate = acu_ptx_source(l, &i->operands[1], PTX_PRED);
     ptx_slot members =
         sync ? acu_ptx_source(l, &i->operands[2], PTX_B32) : acu_ptx_constant(l, 0, 4);
@@ -158,7 +158,7 @@ static void do_elect(ptx_warp *w, const ptx_op *op) {
 
 void acu_ptx_lower_elect(ptx_lowering *l, const ptx_instruction *i) {
     if (!i->paired || i->operand_count != 3)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     ptx_slot members = acu_ptx_source(l, &i->operands[2], PTX_B32);
     ptx_slot d = acu_ptx_target(l, &i->operands[0], PTX_B32),
              p = acu_ptx_target(l, &i->operands[1], PTX_PRED);
@@ -218,7 +218,7 @@ void acu_ptx_lower_match(ptx_lowering *l, const ptx_instruction *i) {
     acu_ptx_words_end(l, &words);
     unsigned first = i->paired ? 2 : 1;
     if (mode < 0 || i->operand_count != first + 2 || (type != PTX_B32 && type != PTX_B64))
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     ptx_slot value = acu_ptx_source(l, &i->operands[first], type);
     ptx_slot members = acu_ptx_source(l, &i->operands[first + 1], PTX_B32);
     ptx_slot d = acu_ptx_target(l, &i->operands[0], PTX_B32);
@@ -277,7 +277,7 @@ void acu_ptx_lower_redux(ptx_lowering *l, const ptx_instruction *i) {
     if (type == PTX_F32)
         acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
     if (kind < 0 || i->operand_count != 3)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_mismatch(l);
     ptx_slot value = acu_ptx_source(l, &i->operands[1], type),
              members = acu_ptx_source(l, &i->operands[2], PTX_B32);
     ptx_slot d = acu_ptx_target(l, &i->operands[0], type);

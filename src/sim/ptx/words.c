@@ -6,11 +6,11 @@
 void acu_ptx_words(ptx_lowering *l, const ptx_instruction *i, ptx_words *words) {
     *words = (ptx_words){.count = 0};
     if (strlen(i->opcode) >= sizeof words->text)
-        acu_ptx_invalid(l, "Parsing error near '%.40s': syntax error", i->opcode);
+        acu_ptx_invalid(l, "Parsing error near '%.40s': syntax error", acu_ptx_first_word(l));
     strcpy(words->text, i->opcode);
     for (char *at = words->text; at;) {
         if (words->count == sizeof words->word / sizeof *words->word)
-            acu_ptx_invalid(l, "Unknown modifier of '%.40s'", i->opcode);
+            acu_ptx_invalid(l, "Unknown modifier of '%.40s'", acu_ptx_first_word(l));
         words->word[words->count++] = at;
         at = strchr(at, '.');
         if (at)

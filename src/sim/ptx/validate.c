@@ -1,0 +1,178 @@
+/*
+ * An instruction is validated by lowering it once, and nothing is kept of that. Most instructions
+ * of a text are like one before, but for the numbers of their registers; these are found by a hash
+ * and need no lowering. An instruction that is missed because of two equal hashes is lowered with
+ * its kernel.
+ */
+#include "sim/ptx/validate.h"
+
+#include "sim/ptx/device_call.h"
+#include "sim/ptx/lower_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- instructions that are alike ---- */
+
+typedef struct hashes {
+    uint64_t *list; /* 0: empty */
+    size_t count, size;
+} hashes;
+
+static uint64_t mix(uint64_t hash, uint64_t value) {
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
+}
+
+static uint64_t hash_operand(uint64_t h, const ptx_operand *o) {
+    const ptx_variable *v = o->variable;
+    h = mix(h, (uint64_t)o->kind | (uint64_t)o->type << 8 | (uint64_t)o->special << 16 |
+                   (uint64_t)o->component << 24 | (uint64_t)o->negated << 32 |
+                   (uint64_t)o->is_register << 33 | (uint64_t)o->is_unified << 34 |
+                   (uint64_t)o->has_component << 35 | (uint64_t)(unsigned char)o->part << 36 |
+                   (uint64_t)o->element_count << 44);
+    h = mix(h, o->part_order);
+    h = mix(mix(h, o->bits), (uint64_t)o->offset);
+    if (v)
+        h = mix(h, 1 + ((uint64_t)v->space | (uint64_t)v->type << 8 | (uint64_t)v->vector << 16 |
+                        (uint64_t)(v->owner ? 1 + v->owner->is_entry : 0) << 24 |
+                        (uint64_t)v->in_register << 32));
+    for (unsigned n = 0; n < o->element_count; n++)
+        h = hash_operand(h, &o->elements[n]);
+    return h;
+}
+
+/* Returns a number of the instruction, not 0, which others have that are as right as it is. */
+static uint64_t hash_of(const ptx_instruction *i) {
+    uint64_t h = mix((uintptr_t)i->opcode, i->operand_count | (uint64_t)i->paired << 8);
+    for (unsigned n = 0; n < i->operand_count; n++)
+        h = hash_operand(h, &i->operands[n]);
+    return h ? h : 1;
+}
+
+static bool grow(hashes *h) {
+    hashes larger = {.size = h->size ? h->size * 4 : 1024, .count = h->count};
+    larger.list = calloc(larger.size, sizeof *larger.list);
+    if (!larger.list)
+        return false;
+    for (size_t n = 0; n < h->size; n++) {
+        size_t at = h->list[n] & (larger.size - 1);
+        while (h->list[n] && larger.list[at])
+            at = (at + 1) & (larger.size - 1);
+        if (h->list[n])
+            larger.list[at] = h->list[n];
+    }
+    free(h->list);
+    *h = larger;
+    return true;
+}
+
+/* Adds the hash. Returns whether it was there already; false without memory, too. */
+static bool is_known(hashes *h, uint64_t hash) {
+    if (h->count * 2 >= h->size && !grow(h))
+        return false;
+    size_t at = hash & (h->size - 1);
+    while (h->list[at] && h->list[at] != hash)
+        at = (at + 1) & (h->size - 1);
+    if (h->list[at])
+        return true;
+    h->list[at] = hash;
+    h->count++;
+    return false;
+}
+
+/* ---- functions ---- */
+
+/* Lowers an instruction; the result is in the lowering. */
+static void try_to_lower(ptx_lowering *l, const ptx_instruction *i) {
+    l->result = PTX_OK;
+    l->instruction = i;
+    l->temp_used = 0;
+    l->code->count = 0;
+    if (!setjmp(l->end))
+        acu_ptx_lower_one(l, i);
+}
+
+/* Keeps why the function is not executed. */
+static bool leave_out(ptx_module *module, ptx_function *f, const char *why) {
+    const size_t size = strlen(why) + 1;
+    char *kept = f->left_out ? NULL : acu_ptx_module_alloc(module, size);
+    if (kept)
+        f->left_out = memcpy(kept, why, size);
+    return f->left_out != NULL;
+}
+
+static ptx_result validate_function(ptx_lowering *l, ptx_module *module, ptx_function *f,
+                                    hashes *known) {
+    static const ptx_function no_kernel = {.name = ""};
+    l->code->entry = f->is_entry ? f : &no_kernel;
+    l->code->functions[0].function = f;
+    l->functions[0].function = f;
+    for (unsigned n = 0; n < f->instruction_count; n++) {
+        const ptx_instruction *i = &f->instructions[n];
+        if (strncmp(i->opcode, "call", 4) != 0 && is_known(known, hash_of(i)))
+            continue;
+        try_to_lower(l, i);
+        if (l->result == PTX_NOT_SIMULATED && leave_out(module, f, l->error->text))
+            l->result = PTX_OK;
+        if (l->result)
+            return l->result;
+    }
+    return PTX_OK;
+}
+
+static ptx_result validate_all(ptx_lowering *l, ptx_module *module) {
+    hashes known = {.count = 0};
+    ptx_result result = PTX_OK;
+    for (ptx_function *f = module->functions; f && !result; f = f->next)
+        if (f->has_body)
+            result = validate_function(l, module, f, &known);
+    free(known.list);
+    return result;
+}
+
+ptx_result acu_ptx_validate(ptx_module *module, ptx_error *error) {
+    ptx_lowered lowered = {.frame = 0};
+    ptx_code_function function = {.begin = 0};
+    ptx_lowering l = {.module = module, .error = error, .functions = &lowered, .validates = true};
+    ptx_result result = PTX_NO_MEMORY;
+    l.code = calloc(1, sizeof *l.code);
+    l.arena = acu_ptx_arena_new();
+    if (l.code && l.arena) {
+        l.code->functions = &function;
+        l.code->function_count = 1;
+        result = validate_all(&l, module);
+        free(l.code->ops);
+    }
+    free(l.code);
+    acu_ptx_arena_free(l.arena);
+    return result;
+}
+
+static void find_left_out(void *data, const ptx_reference *r) {
+    const char **why = data;
+    if (!*why && r->function)
+        *why = r->function->left_out;
+}
+
+const char *acu_ptx_left_out(ptx_module *module, const ptx_function *entry) {
+    const char *why = entry->left_out;
+    if (!why)
+        acu_ptx_module_reach(module, entry, find_left_out, &why);
+    return why;
+}
+
+/* ---- functions of others ---- */
+
+static bool is_from_library(const char *name) {
+    return strncmp(name, "cuda", 4) == 0 || strncmp(name, "__cuda", 6) == 0;
+}
+
+const ptx_function *acu_ptx_unresolved(const ptx_module *module) {
+    for (const ptx_function *f = module->functions; f; f = f->next)
+        if (!f->has_body && !f->alias && (f->used || f->linkage != PTX_EXTERN) &&
+            !acu_ptx_is_device_function(f->name) &&
+            !(module->with_libraries && is_from_library(f->name)))
+            return f;
+    return NULL;
+}
