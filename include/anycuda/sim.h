@@ -7,8 +7,8 @@
  * is what it reports and refuses like, `driver` may be "none", `leaks` prints at exit what is left.
  * For tests: "guard=1" reports writes behind allocations and uses of freed ones, "seed=7" does one
  * operation at a time, in an order that the number decides, "check=race" looks at what kernels do,
- * and "budget=1GiB" is what the process should use of each device's memory: who exceeds it is
- * notified.
+ * "profile=1" counts it, and "budget=1GiB" is what the process should use of each device's memory:
+ * who exceeds it is notified.
  */
 #ifndef ACU_SIM_H
 #define ACU_SIM_H
@@ -60,6 +60,55 @@ unsigned long long acu_sim_findings(const char *check);
  * Returns the length of all of it; 0 if nothing was found.
  */
 size_t acu_sim_last_finding(char *text, size_t size);
+
+/**
+ * What the launches of a kernel did, as Nsight Compute counts it: docs/users/profiles.md. A request
+ * is a warp's instruction that accesses the space, by those of its lanes that do; a sector has 32
+ * bytes; a wavefront is what the 32 banks of shared memory do at once.
+ */
+typedef struct acu_sim_profile {
+    size_t size;      /**< sizeof(acu_sim_profile), set by the caller */
+    double occupancy; /**< an estimate of the achieved occupancy, 0 to 1; the launches' mean */
+    unsigned long long launches;
+    unsigned long long warp_instructions;   /**< instructions of the PTX, for each warp */
+    unsigned long long thread_instructions; /**< the same, for each active thread */
+    unsigned long long branches;            /**< conditional branches, for each warp */
+    unsigned long long divergent_branches;  /**< of these, those that sent lanes both ways */
+    unsigned long long load_requests;       /**< of global memory */
+    unsigned long long load_sectors;
+    unsigned long long load_ideal; /**< sectors that have room for the bytes that were asked for */
+    unsigned long long store_requests;
+    unsigned long long store_sectors;
+    unsigned long long store_ideal;
+    unsigned long long atomic_requests; /**< atomic operations on global memory */
+    unsigned long long atomic_sectors;
+    unsigned long long local_requests; /**< loads and stores of local memory */
+    unsigned long long local_sectors;
+    unsigned long long shared_load_requests;
+    unsigned long long shared_load_wavefronts;
+    unsigned long long shared_load_conflicts; /**< wavefronts that bank conflicts add */
+    unsigned long long shared_store_requests;
+    unsigned long long shared_store_wavefronts;
+    unsigned long long shared_store_conflicts;
+    unsigned long long shared_atomic_requests;
+    unsigned long long atomic_lanes;     /**< threads' atomic operations, global and shared */
+    unsigned long long atomic_addresses; /**< different addresses in each request, added up */
+} acu_sim_profile;
+
+/**
+ * Fills in what the launches of a kernel that have ended did since "profile=" was set in
+ * ANYCUDA_SIM, or since the last reset.
+ *
+ * `kernel` is the name in the PTX; kernels of that name count together; NULL: all kernels together.
+ * `profile->size` must be set; a larger struct of a later version is filled as far as this one
+ * knows, and its size becomes that. Only kernels that are executed from PTX count.
+ * Returns 0; 1 where `profile` is NULL or smaller than the struct is here; 500 where no launch of
+ * such a kernel was counted. Any thread may call this function.
+ */
+int acu_sim_profile_get(const char *kernel, acu_sim_profile *profile);
+
+/** Forgets what was counted, as acu_sim_reset() does. Any thread may call this function. */
+void acu_sim_profile_reset(void);
 
 /**
  * Takes everything back, as if the process had just begun: waits for all work and forgets every

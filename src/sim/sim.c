@@ -75,6 +75,18 @@ static const char *read_check(const char *value, unsigned *checks) {
     return "memory, race, init and sync, or some of them";
 }
 
+/* Takes where a profile goes: "1" is a table, a name is a file. */
+static const char *read_profile(acu_sim_config *config, const char *value) {
+    const size_t length = strlen(value), ending = strlen(".json");
+    const bool is_file = length > ending && strcmp(value + length - ending, ".json") == 0;
+    if (is_file)
+        memcpy(config->profile_file, value, length + 1);
+    else if (read_switch(value, &config->profile_table))
+        return "0, 1, or the name of a file that ends with .json";
+    config->profile = config->profile_table || *config->profile_file;
+    return NULL;
+}
+
 /* Returns which versions the runtime can be; the text is valid until the next call. */
 static const char *known_versions(const acu_library_info *info) {
     static char text[64];
@@ -122,6 +134,8 @@ static const char *read_option(acu_sim_config *config, const char *key, const ch
         return read_switch(value, &config->guard);
     } else if (strcmp(key, "check") == 0) {
         return read_check(value, &config->checks);
+    } else if (strcmp(key, "profile") == 0) {
+        return read_profile(config, value);
     } else if (strcmp(key, "seed") == 0) {
         char *end;
         errno = 0;
@@ -131,7 +145,8 @@ static const char *read_option(acu_sim_config *config, const char *key, const ch
         config->seed = seed;
         config->seeded = true;
     } else {
-        return "one of devices, memory, budget, cc, runtime, driver, leaks, guard, seed, check";
+        return "one of devices, memory, budget, cc, runtime, driver, leaks, guard, seed, check, "
+               "profile";
     }
     return NULL;
 }
@@ -139,9 +154,9 @@ static const char *read_option(acu_sim_config *config, const char *key, const ch
 static void read_configuration(acu_sim_config *config, const char *text) {
     bool in_checks = false;
     while (text && *text) {
-        char key[32] = "", value[64] = "";
+        char key[32] = "", value[SIM_OPTION] = "";
         size_t length = strcspn(text, ",");
-        if (sscanf(text, "%31[^=,]=%63[^,]", key, value) < 1 && length == 0) {
+        if (sscanf(text, "%31[^=,]=%511[^,]", key, value) < 1 && length == 0) {
             text++;
             continue;
         }

@@ -30,7 +30,7 @@
 
 #include <pthread.h>
 
-enum { SIM_DEVICES = 64 };
+enum { SIM_DEVICES = 64, SIM_OPTION = 512 /* bytes of an option's value */ };
 
 typedef struct acu_sim_stream acu_sim_stream;
 typedef struct acu_sim_event acu_sim_event;
@@ -67,6 +67,9 @@ typedef struct acu_sim_config {
     bool leaks;
     bool guard;
     unsigned checks; /* of kernels, as bits, PTX_CHECK_MEMORY and the others */
+    bool profile;    /* kernels count what they do */
+    bool profile_table;
+    char profile_file[SIM_OPTION]; /* where the counts are written at exit; "": nowhere */
     bool seeded;
     uint64_t seed;
 } acu_sim_config;

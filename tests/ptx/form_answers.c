@@ -53,7 +53,7 @@ static bool execute(const form_case *one, memory *m) {
     ptx_fault fault = {.code = 0};
     bool good =
         !acu_ptx_parse(text, size, PTX_NEWEST, &module, &error) &&
-        !acu_ptx_code_make(module, acu_ptx_module_function(module, one->entry), 0, &code, &error);
+        !acu_ptx_code_make(module, acu_ptx_module_function(module, one->entry), NULL, &code, &error);
     if (!good)
         printf("%s: %s\n", one->name, error.text);
     if (good) {

@@ -11,8 +11,8 @@ if(NOT text MATCHES " cuInit@@")
     message(FATAL_ERROR "the functions of libcuda are missing")
 endif()
 # A source that CMakeLists.txt forgot in sim_exporting would take its functions out of the library.
-foreach(name abi at current_graph damages fault graphics_create graphics_destroy graphics_make_current graphics_read
-        graphics_write launch_graph leaks log memory_export multicast_at register reset semaphore_create semaphore_destroy
+foreach(name abi at current_graph damages fault findings graphics_create graphics_destroy graphics_make_current graphics_read
+        graphics_write last_finding launch_graph leaks log memory_export multicast_at profile_get profile_reset register reset semaphore_create semaphore_destroy
         semaphore_export semaphore_signal semaphore_value set_conditional set_node_enabled set_node_grid set_node_param
         surface_read surface_write texture_fetch texture_gather texture_sample texture_sample_grad
         texture_sample_level)

@@ -190,7 +190,7 @@ static unsigned lower_all(const ptx_module *module, bool all_right) {
         ptx_error error = {.text = ""};
         if (!f->is_entry || !f->has_body)
             continue;
-        const ptx_result result = acu_ptx_code_make(module, f, 0, &code, &error);
+        const ptx_result result = acu_ptx_code_make(module, f, NULL, &code, &error);
         if (all_right && result)
             fail_msg("%s: %s", f->name, error.text);
         assert_true(result ? !code && error.text[0] : !!code);

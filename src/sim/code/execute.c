@@ -6,6 +6,7 @@
 #include "sim/code/function.h"
 #include "sim/code/heap.h"
 #include "sim/code/print.h"
+#include "sim/code/profile.h"
 #include "sim/code/texture_unit.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
@@ -27,11 +28,21 @@ static const char *or_no_memory(const char *text) {
     return text ? text : "there is no memory for it";
 }
 
+/* Returns what the configuration wants to know of kernels. */
+static ptx_watch wanted_watch(void) {
+    const acu_sim_config *config = acu_sim_configuration();
+    return (ptx_watch){.checks = config->checks, .profile = config->profile};
+}
+
+static bool is_same_watch(const ptx_watch *a, const ptx_watch *b) {
+    return a->checks == b->checks && a->profile == b->profile;
+}
+
 bool acu_sim_execute_prepare(const acu_sim_function *function) {
     acu_sim_entry *entry = function->entry;
     ptx_error error = {.text = ""};
-    unsigned checks = acu_sim_configuration()->checks;
-    if (entry->code && entry->code->checks != checks) { /* of a configuration before this one */
+    ptx_watch watch = wanted_watch();
+    if (entry->code && !is_same_watch(&entry->code->watch, &watch)) { /* of another configuration */
         acu_ptx_code_free(entry->code);
         entry->code = NULL;
         entry->tried = false;
@@ -54,7 +65,7 @@ bool acu_sim_execute_prepare(const acu_sim_function *function) {
                             "declares: install NVRTC (libnvrtc.so)");
         return false;
     }
-    const ptx_result result = acu_ptx_code_make(module, kernel, checks, &entry->code, &error);
+    const ptx_result result = acu_ptx_code_make(module, kernel, &watch, &entry->code, &error);
     if (result)
         entry->why = strdup(error.text);
     entry->invalid = result == PTX_INVALID;
@@ -267,6 +278,38 @@ static void report(const acu_sim_kernel_launch *prepared, const ptx_fault *fault
     fprintf(stderr, "%s%s\n", i ? "; " : "", place);
 }
 
+/* ---- profiles ---- */
+
+static double occupancy_of(const acu_sim_kernel_launch *prepared) {
+    const acu_sim_function *f = prepared->function;
+    const unsigned *grid = prepared->grid, *block = prepared->block;
+    const unsigned threads = block[0] * block[1] * block[2];
+    pthread_mutex_lock(&acu_sim_lock);
+    unsigned resident = acu_sim_function_occupancy(f, threads, prepared->shared);
+    int room = acu_sim_device_attribute(f->module->device, cudaDevAttrMaxThreadsPerMultiProcessor);
+    pthread_mutex_unlock(&acu_sim_lock);
+    return acu_sim_profile_occupancy(
+        (uint64_t)grid[0] * grid[1] * grid[2], (threads + PTX_LANES - 1) / PTX_LANES,
+        prepared->multiprocessors, resident, (unsigned)room / PTX_LANES);
+}
+
+/* Returns 0, or the code of the fault, as acu_ptx_grid_run() does, and keeps what the launch did if
+ * that is wanted. */
+static int run_grid(const acu_sim_kernel_launch *prepared, ptx_launch *launch, ptx_fault *fault) {
+    const ptx_code *code = launch->code;
+    if (!code->watch.profile)
+        return acu_ptx_grid_run(launch, fault);
+    launch->counts = calloc(code->counted_count + 1, sizeof *launch->counts);
+    *fault = (ptx_fault){.code = 2, .what = "there is no memory for its profile"};
+    if (!launch->counts)
+        return fault->code;
+    acu_ptx_grid_run(launch, fault);
+    acu_sim_profile_launch(prepared->function->entry->name, code, launch->counts,
+                           occupancy_of(prepared));
+    free(launch->counts);
+    return fault->code;
+}
+
 cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
                                 acu_sim_descendants *children) {
     const acu_sim_function *function = prepared->function;
@@ -276,7 +319,7 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
                  .device = function->module->device,
                  .graph = acu_sim_self()->graph,
                  .kernel = function->entry->name,
-                 .checks = function->entry->code->checks};
+                 .checks = function->entry->code->watch.checks};
     ptx_machine needs = {.find = find_range,
                          .variable = find_variable,
                          .allocate = allocate,
@@ -303,9 +346,9 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
     memcpy(launch.block, prepared->block, sizeof launch.block);
     for (unsigned n = 0; n < 3; n++)
         launch.cluster[n] = prepared->cluster[n] ? prepared->cluster[n] : 1;
-    if (acu_ptx_grid_run(&launch, &fault))
+    if (run_grid(prepared, &launch, &fault))
         report(prepared, &fault);
-    if (launch.code->checks)
+    if (launch.code->watch.checks)
         acu_sim_finding_launch_ends(m.kernel);
     acu_sim_texture_unit_close(&m.unit);
     return fault.code == 2 ? cudaErrorLaunchFailure : (cudaError_t)fault.code;

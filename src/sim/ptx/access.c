@@ -246,7 +246,8 @@ static void emit_access(ptx_lowering *l, const ptx_operand *at, ptx_access *acce
                         access_order order, bool loads) {
     ptx_address address = acu_ptx_address(l, at, access->space);
     const ptx_memory_handlers *handlers = acu_ptx_memory_handlers();
-    if (access->space == PTX_CONST)
+    bool constant = access->space == PTX_CONST;
+    if (constant)
         access->space = PTX_GLOBAL;
     bool parameter = access->space == PTX_PARAM;
     if (access->space == PTX_PARAM && at->variable && !acu_ptx_is_kernel_param(l, at->variable))
@@ -262,6 +263,7 @@ static void emit_access(ptx_lowering *l, const ptx_operand *at, ptx_access *acce
                                              .strong = order != WEAK,
                                              .releases = order == RELEASE,
                                              .parameter = parameter,
+                                             .apart = constant || parameter,
                                              .values = loads ? NULL : access});
     ptx_op *op = acu_ptx_emit(l, (loads ? handlers->load : handlers->store)[log2_of(access->size)]);
     op->a = address.slot;

@@ -137,6 +137,7 @@ static void lower_arrive(ptx_lowering *l, const ptx_instruction *i, ptx_words *w
                                              .reads = true,
                                              .writes = true,
                                              .strong = true,
+                                             .apart = true,
                                              .releases = true});
     ptx_op *op = acu_ptx_emit(l, arrive);
     op->flags = counts;

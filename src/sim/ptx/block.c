@@ -66,7 +66,7 @@ ptx_block *acu_ptx_block_new(ptx_worker *worker) {
         w->number = n;
         acu_ptx_fill_warp(w);
     }
-    if (launch->code->checks && !(block->check = acu_ptx_check_block_new(block))) {
+    if (launch->code->watch.checks && !(block->check = acu_ptx_check_block_new(block))) {
         acu_ptx_block_free(block);
         return NULL;
     }

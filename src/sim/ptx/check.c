@@ -31,7 +31,7 @@ ptx_check_block *acu_ptx_check_block_new(const ptx_block *block) {
     ptx_check_block *made = calloc(1, sizeof *made);
     if (!made)
         return NULL;
-    bool races = block->launch->code->checks & PTX_CHECK_RACE;
+    bool races = block->launch->code->watch.checks & PTX_CHECK_RACE;
     made->clocks = calloc(block->warp_count, sizeof *made->clocks);
     made->shared = calloc(races ? block->shared_bytes + 1 : 1, sizeof *made->shared);
     if (made->clocks && made->shared)
@@ -53,7 +53,7 @@ void acu_ptx_check_block_begin(ptx_block *block) {
     own->fenced = 0;
     own->apart.check = 0;
     memset(own->clocks, 0, block->warp_count * sizeof *own->clocks);
-    if (block->launch->code->checks & PTX_CHECK_INIT)
+    if (block->launch->code->watch.checks & PTX_CHECK_INIT)
         acu_ptx_check_unwrite(block);
 }
 

@@ -2,6 +2,7 @@
 #include "sim/ptx/check_inside.h"
 #include "sim/ptx/cluster.h"
 #include "sim/ptx/lower_inside.h"
+#include "sim/ptx/count.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static uint32_t word_of(const ptx_warp *w, ptx_slot slot, unsigned lane) {
     return ((const uint32_t *)ptx_at(w, slot))[lane];
 }
 
-/* Makes an address of a window one of its space; false if the checks do not look there. */
+/* Makes an address of a window one of its space; false if nobody looks there. */
 static bool find_space(ptx_checked_touch *t) {
     if (t->space == PTX_SHARED_CLUSTER)
         t->space = PTX_SHARED;
@@ -38,6 +39,16 @@ static bool find_space(ptx_checked_touch *t) {
     t->space = shared ? PTX_SHARED : PTX_LOCAL;
     t->address -= shared ? PTX_SHARED_WINDOW : PTX_LOCAL_WINDOW;
     return shared || local;
+}
+
+bool acu_ptx_check_find(const ptx_warp *w, const ptx_check_site *site, unsigned lane,
+                        ptx_checked_touch *t) {
+    *t = (ptx_checked_touch){.site = site,
+                             .lane = lane,
+                             .space = site->space,
+                             .address = address_of(w, site, lane),
+                             .size = site->has_size ? word_of(w, site->size, lane) : site->bytes};
+    return t->size && find_space(t);
 }
 
 static bool find_global(ptx_warp *w, const ptx_op *op, ptx_checked_touch *t) {
@@ -59,8 +70,6 @@ static bool find_global(ptx_warp *w, const ptx_op *op, ptx_checked_touch *t) {
 /* Finds the bytes of a lane's access; false if the checks cannot look at them: the access fails, or
  * is one to the memory of another block. */
 static bool find_place(ptx_warp *w, const ptx_op *op, ptx_checked_touch *t) {
-    if (!t->size || !find_space(t))
-        return false;
     if (t->space == PTX_GLOBAL)
         return find_global(w, op, t);
     if (t->space == PTX_SHARED && acu_ptx_cluster_block(w->block, &t->address) != w->block)
@@ -86,15 +95,9 @@ static unsigned find_lanes(ptx_warp *w, const ptx_op *op, ptx_checked_touch *tou
     unsigned count = 0;
     uint32_t lanes = site->lanes ? w->mask & site->lanes : w->mask;
     for (uint32_t left = lanes; left; left &= left - 1) {
-        unsigned lane = (unsigned)__builtin_ctz(left);
         ptx_checked_touch *t = &touches[count];
-        *t = (ptx_checked_touch){.site = site,
-                                 .lane = lane,
-                                 .space = site->space,
-                                 .address = address_of(w, site, lane),
-                                 .size =
-                                     site->has_size ? word_of(w, site->size, lane) : site->bytes};
-        count += find_bytes(w, op, t);
+        count +=
+            acu_ptx_check_find(w, site, (unsigned)__builtin_ctz(left), t) && find_bytes(w, op, t);
     }
     return count;
 }
@@ -113,7 +116,7 @@ static unsigned find_rows(ptx_warp *w, const ptx_op *op, ptx_checked_touch *touc
                                  .space = site->space,
                                  .address = address_of(w, site, lane) + n * apart,
                                  .size = site->bytes};
-        count += find_bytes(w, op, t);
+        count += t->size && find_space(t) && find_bytes(w, op, t);
     }
     return count;
 }
@@ -122,14 +125,15 @@ static void check_access(ptx_warp *w, const ptx_op *op) {
     const ptx_check_site *site = op->more;
     ptx_checked_touch touches[MOST_ROWS];
     unsigned count = (site->rows ? find_rows : find_lanes)(w, op, touches);
-    for (unsigned i = 0; i < count && site->reads && w->code->checks & PTX_CHECK_INIT; i++)
+    for (unsigned i = 0; i < count && site->reads && w->code->watch.checks & PTX_CHECK_INIT; i++)
         acu_ptx_check_written(w, op, &touches[i]);
-    if (w->code->checks & PTX_CHECK_RACE && count && touches[0].space != PTX_LOCAL)
+    if (w->code->watch.checks & PTX_CHECK_RACE && count && touches[0].space != PTX_LOCAL)
         acu_ptx_check_races(w, op, touches, count);
 }
 
 void acu_ptx_check_access(ptx_lowering *l, ptx_check_site site) {
-    if (!(l->code->checks & ~(unsigned)PTX_CHECK_SYNC))
+    acu_ptx_count_access(l, &site);
+    if (!(l->code->watch.checks & ~(unsigned)PTX_CHECK_SYNC))
         return;
     ptx_check_site *kept = acu_ptx_lower_alloc(l, sizeof *kept);
     *kept = site;
@@ -147,7 +151,7 @@ static void note_fence(ptx_warp *w, const ptx_op *op) {
 }
 
 void acu_ptx_check_fence(ptx_lowering *l) {
-    if (l->code->checks & PTX_CHECK_RACE)
+    if (l->code->watch.checks & PTX_CHECK_RACE)
         acu_ptx_emit(l, note_fence);
 }
 
@@ -166,14 +170,14 @@ static void meet(ptx_warp *w, const ptx_op *op) {
     for (unsigned i = 0; i < PTX_LANES; i++)
         if (lanes >> i & 1)
             clock->lanes[i] = now;
-    if (w->code->checks & PTX_CHECK_SYNC)
+    if (w->code->watch.checks & PTX_CHECK_SYNC)
         acu_ptx_check_masks(w, op);
     inner->masked(w, inner);
 }
 
 void acu_ptx_check_syncs(ptx_lowering *l) {
     const ptx_code *code = l->code;
-    for (uint32_t n = 0; n < code->count && code->checks; n++) {
+    for (uint32_t n = 0; n < code->count && code->watch.checks; n++) {
         ptx_op *op = &code->ops[n];
         if (op->flow != acu_ptx_flow_sync)
             continue;

@@ -23,12 +23,13 @@ typedef struct ptx_check_site {
     bool sets;      /* it exchanges: what it finds is rarely used */
     bool swaps;     /* it compares before it writes, so that who read before may be late */
     bool parameter; /* of a call: some of its bytes may be padding */
+    bool apart; /* a GPU has other ways for it than for loads and stores: no profile counts it */
     const ptx_access *values; /* of a plain store: what is written; else NULL */
     const ptx_atomic *atomic; /* of an atomic operation; else NULL */
 } ptx_check_site;
 
 struct ptx_lowering;
-/* Adds the operation that looks at the access, if the code has checks. */
+/* Adds the operations that look at the access, if the code has checks, or is profiled. */
 void acu_ptx_check_access(struct ptx_lowering *lowering, ptx_check_site site);
 /* Adds the operation that notes a fence, if the code has checks. */
 void acu_ptx_check_fence(struct ptx_lowering *lowering);
@@ -108,6 +109,10 @@ struct ptx_check_block {
     ptx_finding apart;
 };
 
+/* Finds where the lane's access is, without its bytes; false if it has none, or is in a space that
+ * nobody looks at. */
+bool acu_ptx_check_find(const ptx_warp *warp, const ptx_check_site *site, unsigned lane,
+                        ptx_checked_touch *touch);
 /* Looks whether a lane may access what it does. `range` is what it accesses in global memory; NULL:
  * nothing is there. */
 void acu_ptx_check_bounds(ptx_warp *warp, const ptx_op *op, const ptx_checked_touch *touch,

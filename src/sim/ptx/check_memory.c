@@ -53,7 +53,7 @@ static void check_global(ptx_warp *w, const ptx_op *op, const ptx_checked_touch 
 void acu_ptx_check_bounds(ptx_warp *w, const ptx_op *op, const ptx_checked_touch *t,
                           const ptx_range *range) {
     char text[80];
-    if (!(w->code->checks & PTX_CHECK_MEMORY))
+    if (!(w->code->watch.checks & PTX_CHECK_MEMORY))
         return;
     if (t->space == PTX_SHARED) {
         check_shared(w, op, t);

@@ -75,7 +75,7 @@ static ptx_cell *cell_of(ptx_warp *w, const ptx_checked_touch *t, uint32_t at, u
 
 void acu_ptx_check_forget(ptx_warp *w, uint64_t address, uint64_t size) {
     ptx_check *c = w->worker->check;
-    if (!(w->code->checks & PTX_CHECK_RACE))
+    if (!(w->code->watch.checks & PTX_CHECK_RACE))
         return;
     for (uint64_t at = address; at < address + size && c->page_count; at += 4) {
         ptx_page *page = page_of(c, at >> PTX_PAGE_SHIFT);

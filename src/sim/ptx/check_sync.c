@@ -70,13 +70,13 @@ static void look_at_opened(ptx_block *block, unsigned number, bool all) {
 }
 
 void acu_ptx_check_barrier(ptx_block *block, unsigned number, bool all) {
-    if (number < PTX_BARRIERS && block->launch->code->checks & PTX_CHECK_SYNC)
+    if (number < PTX_BARRIERS && block->launch->code->watch.checks & PTX_CHECK_SYNC)
         look_at_opened(block, number, all);
 }
 
 void acu_ptx_check_stuck(ptx_block *block) {
     waiting first = {NULL, NULL};
-    if (!(block->launch->code->checks & PTX_CHECK_SYNC))
+    if (!(block->launch->code->watch.checks & PTX_CHECK_SYNC))
         return;
     for (unsigned n = 0; n < block->warp_count; n++) {
         ptx_warp *w = &block->warps[n];
@@ -124,7 +124,7 @@ void acu_ptx_check_masks(ptx_warp *w, const ptx_op *op) {
 
 void acu_ptx_check_missing(ptx_warp *w, const ptx_op *op, uint32_t lanes, uint32_t present) {
     const uint32_t *members = ptx_at(w, op->a);
-    if (!(w->code->checks & PTX_CHECK_SYNC))
+    if (!(w->code->watch.checks & PTX_CHECK_SYNC))
         return;
     for (uint32_t left = lanes; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);

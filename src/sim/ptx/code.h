@@ -126,6 +126,12 @@ typedef struct ptx_code_shared {
     struct ptx_code_shared *next;
 } ptx_code_shared;
 
+/* What the operations of code do besides their work. */
+typedef struct ptx_watch {
+    unsigned checks; /* what they look for: PTX_CHECK_MEMORY, … */
+    bool profile;    /* they count what they do */
+} ptx_watch;
+
 struct ptx_code {
     const ptx_module *module;
     const ptx_function *entry;
@@ -143,7 +149,9 @@ struct ptx_code {
     uint32_t shared_bytes; /* static, of a block */
     uint32_t shared_align; /* of what is dynamic */
     uint32_t param_bytes;
-    unsigned checks;         /* what its operations look for: PTX_CHECK_MEMORY, … */
+    ptx_watch watch;
+    const ptx_instruction **counted; /* the instructions that a profile has counts of */
+    uint32_t counted_count;
     bool recurses;           /* a function may be called while it runs */
     uint32_t sites;          /* operations that access memory */
     struct ptx_arena *arena; /* has all of the above */

@@ -17,7 +17,7 @@ struct ptx_grid {
     _Atomic uint64_t next; /* the next cluster */
     uint64_t count;
     atomic_bool failed;
-    pthread_mutex_t lock; /* guards `fault` and `executed` */
+    pthread_mutex_t lock; /* guards `fault`, `executed`, and the launch's counts */
     ptx_fault fault;
     uint64_t executed;
 };
@@ -172,29 +172,51 @@ static uint64_t free_blocks(ptx_worker *worker) {
     return executed;
 }
 
-/* What each worker does. */
-static void work(void *data) {
-    ptx_grid *grid = data;
-    ptx_worker *worker = calloc(1, sizeof *worker);
-    ptx_fault none = {.code = 2};
-    if (worker)
-        worker->site = calloc(grid->launch->code->sites + 1, sizeof *worker->site);
-    if (worker && grid->launch->code->checks)
-        worker->check = acu_ptx_check_new();
-    if (!worker || !worker->site || (grid->launch->code->checks && !worker->check)) {
-        if (worker)
-            free(worker->site);
-        free(worker);
-        record(grid, &none);
+static void free_worker(ptx_worker *worker) {
+    if (!worker)
         return;
+    acu_ptx_check_free(worker->check);
+    free(worker->counts);
+    free(worker->site);
+    free(worker);
+}
+
+/* Returns a worker that has begun nothing; NULL without memory. The caller frees it. */
+static ptx_worker *make_worker(ptx_grid *grid) {
+    const ptx_code *code = grid->launch->code;
+    ptx_worker *worker = calloc(1, sizeof *worker);
+    if (!worker)
+        return NULL;
+    worker->site = calloc(code->sites + 1, sizeof *worker->site);
+    if (code->watch.checks)
+        worker->check = acu_ptx_check_new();
+    if (code->watch.profile)
+        worker->counts = calloc(code->counted_count + 1, sizeof *worker->counts);
+    if (!worker->site || (code->watch.checks && !worker->check) ||
+        (code->watch.profile && !worker->counts)) {
+        free_worker(worker);
+        return NULL;
     }
-    for (uint32_t n = 0; n < grid->launch->code->sites; n++)
+    for (uint32_t n = 0; n < code->sites; n++)
         worker->site[n].range.base = UINT64_MAX;
     for (unsigned n = 0; n < PTX_CACHED; n++)
         worker->cached[n].base = UINT64_MAX;
     worker->grid = grid;
     worker->launch = grid->launch;
     worker->bank = grid->bank;
+    return worker;
+}
+
+/* What each worker does. */
+static void work(void *data) {
+    ptx_grid *grid = data;
+    const ptx_launch *launch = grid->launch;
+    ptx_worker *worker = make_worker(grid);
+    ptx_fault none = {.code = 2};
+    if (!worker) {
+        record(grid, &none);
+        return;
+    }
     if (!setjmp(worker->end))
         run_blocks(worker);
     else
@@ -202,10 +224,10 @@ static void work(void *data) {
     uint64_t executed = free_blocks(worker);
     pthread_mutex_lock(&grid->lock);
     grid->executed += executed;
+    for (uint32_t n = 0; n < launch->code->counted_count && worker->counts; n++)
+        acu_ptx_counts_add(&launch->counts[n], &worker->counts[n]);
     pthread_mutex_unlock(&grid->lock);
-    acu_ptx_check_free(worker->check);
-    free(worker->site);
-    free(worker);
+    free_worker(worker);
 }
 
 int acu_ptx_grid_run(const ptx_launch *launch, ptx_fault *fault) {
@@ -218,7 +240,7 @@ int acu_ptx_grid_run(const ptx_launch *launch, ptx_fault *fault) {
     if (!grid.bank)
         return 2;
     acu_ptx_fill_launch(launch, grid.bank);
-    acu_ptx_crew_run(work, &grid, launch->code->checks ? 1 : launch->workers, grid.count);
+    acu_ptx_crew_run(work, &grid, launch->code->watch.checks ? 1 : launch->workers, grid.count);
     free(grid.bank);
     pthread_mutex_destroy(&grid.lock);
     *fault = grid.fault;

@@ -3,6 +3,7 @@
 #define ACU_SIM_PTX_GRID_H
 
 #include "sim/ptx/check.h"
+#include "sim/ptx/count.h"
 #include "sim/ptx/runtime_call.h"
 #include "sim/ptx/texture_machine.h"
 #include "sim/ptx/warp.h"
@@ -65,6 +66,7 @@ typedef struct ptx_launch {
     uint64_t grid_id;
     uint64_t barrier;   /* the address of memory for the barrier of a cooperative launch; else 0 */
     uint64_t *executed; /* if not NULL: thread-instructions are added */
+    ptx_counts *counts; /* of code that is profiled: of each of code->counted, added to */
 } ptx_launch;
 
 /* How a kernel failed, in CUDA's codes: 700, 716, 715, 719, 710, 714, 717; 0: it did not. */
@@ -174,7 +176,8 @@ struct ptx_worker {
     unsigned released;  /* barriers of clusters that were opened */
     jmp_buf end;        /* where a fault jumps */
     ptx_fault fault;
-    ptx_check *check; /* NULL: the code has no checks */
+    ptx_check *check;   /* NULL: the code has no checks */
+    ptx_counts *counts; /* of each of code->counted; NULL: the code is not profiled */
 };
 
 /* Returns the bytes of shared memory of each block. */

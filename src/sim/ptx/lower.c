@@ -56,8 +56,7 @@ void *acu_ptx_lower_alloc(ptx_lowering *l, size_t size) {
     return at;
 }
 
-/* Makes room for one more element of an array outside of the arena. */
-static void *grow(ptx_lowering *l, void *array, uint32_t count, uint32_t *room, size_t size) {
+void *acu_ptx_grow(ptx_lowering *l, void *array, uint32_t count, uint32_t *room, size_t size) {
     if (count < *room)
         return array;
     uint32_t more = *room ? *room * 2 : 64;
@@ -158,7 +157,7 @@ static ptx_slot add_constant(ptx_lowering *l, ptx_constant wanted) {
         if (same_constant(&code->constants[l->constant_hash[at] - 1], &wanted))
             return code->constants[l->constant_hash[at] - 1].slot;
     code->constants =
-        grow(l, code->constants, code->constant_count, &l->constant_room, sizeof wanted);
+        acu_ptx_grow(l, code->constants, code->constant_count, &l->constant_room, sizeof wanted);
     wanted.slot = PTX_SLOT(PTX_BANK_LAUNCH, code->launch_bytes);
     code->launch_bytes += wanted.size ? wanted.size * PTX_LANES : 32;
     code->constants[code->constant_count++] = wanted;
@@ -206,7 +205,7 @@ ptx_slot acu_ptx_special(ptx_lowering *l, const ptx_operand *o, unsigned size) {
         wanted.slot = acu_ptx_add_slot(l, size);
     }
     l->code->specials =
-        grow(l, l->code->specials, l->code->special_count, &l->special_room, sizeof wanted);
+        acu_ptx_grow(l, l->code->specials, l->code->special_count, &l->special_room, sizeof wanted);
     l->code->specials[l->code->special_count++] = wanted;
     return wanted.slot;
 }
@@ -288,7 +287,7 @@ static ptx_slot shared_address(ptx_lowering *l, const ptx_variable *v, uint64_t 
         *shared = (ptx_code_shared){v, (uint32_t)at, code->shared};
         code->shared = shared;
         code->shared_bytes = (uint32_t)(at + v->size);
-        if (code->checks & PTX_CHECK_MEMORY)
+        if (code->watch.checks & PTX_CHECK_MEMORY)
             code->shared_bytes += PTX_CHECK_GAP;
     }
     return acu_ptx_constant(l, shared->at + offset, size);
@@ -398,7 +397,7 @@ const ptx_operand *acu_ptx_element(const ptx_operand *o, unsigned n) {
 
 static ptx_op *add_op(ptx_lowering *l) {
     ptx_code *code = l->code;
-    code->ops = grow(l, code->ops, code->count, &l->op_room, sizeof *code->ops);
+    code->ops = acu_ptx_grow(l, code->ops, code->count, &l->op_room, sizeof *code->ops);
     ptx_op *op = memset(&code->ops[code->count++], 0, sizeof *code->ops);
     op->instruction = l->instruction;
     return op;

@@ -15,13 +15,13 @@
 typedef struct ptx_lowering ptx_lowering;
 
 /*
- * Makes the code of a kernel and of all functions that it may call, with `checks` (check.h).
- * Returns PTX_OK; PTX_NO_MEMORY; PTX_INVALID for what ptxas refuses; PTX_NOT_SIMULATED for an
- * instruction that the simulator does not have; then `error` has a line. The caller frees the code,
- * but not before the module's.
+ * Makes the code of a kernel and of all functions that it may call. `watch` NULL: nothing is
+ * watched. Returns PTX_OK; PTX_NO_MEMORY; PTX_INVALID for what ptxas refuses; PTX_NOT_SIMULATED for
+ * an instruction that the simulator does not have; then `error` has a line. The caller frees the
+ * code, but not before the module's.
  */
-ptx_result acu_ptx_code_make(const ptx_module *module, const ptx_function *entry, unsigned checks,
-                             ptx_code **made, ptx_error *error);
+ptx_result acu_ptx_code_make(const ptx_module *module, const ptx_function *entry,
+                             const ptx_watch *watch, ptx_code **made, ptx_error *error);
 
 /* Returns the address that a pointer to the function of the module has. */
 uint64_t acu_ptx_function_pointer(const ptx_module *module, const ptx_function *function);

@@ -107,8 +107,8 @@ static void make(ptx_lowering *l, const ptx_function *entry) {
     finish(l);
 }
 
-ptx_result acu_ptx_code_make(const ptx_module *module, const ptx_function *entry, unsigned checks,
-                             ptx_code **made, ptx_error *error) {
+ptx_result acu_ptx_code_make(const ptx_module *module, const ptx_function *entry,
+                             const ptx_watch *watch, ptx_code **made, ptx_error *error) {
     ptx_lowering l = {.module = module, .error = error};
     l.code = calloc(1, sizeof *l.code);
     l.arena = acu_ptx_arena_new();
@@ -119,7 +119,8 @@ ptx_result acu_ptx_code_make(const ptx_module *module, const ptx_function *entry
         return PTX_NO_MEMORY;
     }
     l.code->arena = l.arena;
-    l.code->checks = checks;
+    if (watch)
+        l.code->watch = *watch;
     if (!setjmp(l.end))
         make(&l, entry);
     free(l.constant_hash);
@@ -136,6 +137,7 @@ void acu_ptx_code_free(ptx_code *code) {
     free(code->ops);
     free(code->constants);
     free(code->specials);
+    free(code->counted);
     acu_ptx_arena_free(code->arena);
     free(code);
 }

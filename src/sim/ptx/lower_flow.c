@@ -1,6 +1,7 @@
 /* Branches, calls, and where functions end. */
 #include "sim/ptx/grid.h"
 #include "sim/ptx/lower_inside.h"
+#include "sim/ptx/count.h"
 
 #include <string.h>
 
@@ -34,6 +35,7 @@ void acu_ptx_lower_branch(ptx_lowering *l, const ptx_instruction *i) {
         op = acu_ptx_emit_flow(l, acu_ptx_flow_jump);
     } else {
         ptx_slot guard = acu_ptx_register_slot(l, (unsigned)i->guard);
+        acu_ptx_count_branch(l, guard, i->guard_negated);
         op = acu_ptx_emit_flow(l, acu_ptx_flow_branch);
         op->guard = guard;
         op->negated = i->guard_negated;
@@ -50,6 +52,7 @@ void acu_ptx_lower_brx(ptx_lowering *l, const ptx_instruction *i) {
     uint32_t *targets = acu_ptx_lower_alloc(l, (table->count + 1) * sizeof *targets);
     memcpy(targets, table->labels, table->count * sizeof *targets);
     ptx_slot index = acu_ptx_source(l, &i->operands[0], PTX_U32);
+    acu_ptx_count_switch(l, index, table);
     ptx_op *op = acu_ptx_emit_flow(l, acu_ptx_flow_switch);
     op->a = index;
     op->more = targets;

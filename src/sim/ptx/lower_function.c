@@ -3,6 +3,7 @@
 #include "sim/ptx/contract.h"
 #include "sim/ptx/form.h"
 #include "sim/ptx/lower_inside.h"
+#include "sim/ptx/count.h"
 #include "sim/ptx/registers.h"
 
 #include <stdlib.h>
@@ -349,6 +350,7 @@ static void lower_instructions(ptx_lowering *l, const ptx_function *f) {
         lowered.op_of[n] = l->code->count;
         if (block->begin == n && block->is_meet)
             acu_ptx_emit_flow(l, acu_ptx_flow_join);
+        acu_ptx_count_instruction(l, &f->instructions[n]);
         if (!lowered.done[n] && !f->instructions[n].absorbed)
             lower_instruction(l, &f->instructions[n]);
     }

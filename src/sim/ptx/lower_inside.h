@@ -28,7 +28,7 @@ struct ptx_lowering {
     uint32_t function_room;
     uint32_t current; /* the function that is lowered */
     const ptx_instruction *instruction;
-    uint32_t op_room, constant_room, special_room;
+    uint32_t op_room, constant_room, special_room, counted_room;
     uint32_t *constant_hash; /* numbers of constants, and 1; 0: empty */
     uint32_t hash_size;
     uint32_t temp_used; /* bytes of temporary values */
@@ -82,6 +82,9 @@ extern ptx_handler acu_ptx_copy_all;
  * another value, which does not change while the warp runs, lies in that slot from then on. */
 void acu_ptx_emit_copy(ptx_lowering *lowering, unsigned number, unsigned size, ptx_slot from);
 
+/* Returns the array, which is outside of the arena, with room for one more element. */
+void *acu_ptx_grow(ptx_lowering *lowering, void *array, uint32_t count, uint32_t *room,
+                   size_t size);
 /* Ends the lowering: there is no memory. */
 _Noreturn void acu_ptx_end_without_memory(ptx_lowering *lowering);
 /* Lowers an instruction, without its guard. */

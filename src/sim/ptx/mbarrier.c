@@ -238,6 +238,7 @@ void acu_ptx_lower_mbarrier(ptx_lowering *l, const ptx_instruction *i) {
                                              .reads = m->kind != INIT,
                                              .writes = !waits,
                                              .strong = true,
+                                             .apart = true,
                                              .releases = true});
     ptx_op *op = acu_ptx_emit(l, do_mbarrier);
     op->a = address.slot;
