@@ -193,6 +193,34 @@ TEST(a_function_that_calls_itself) {
         assert_int_equal(words[n], fib[n % 12]);
 }
 
+/* Parameters and results in registers lie where those of the caller are: the function needs its own
+ * after the call, hands them on the other way round, and returns a number and a predicate. Each
+ * lane calls as deep as its number says. */
+TEST(registers_of_a_function_that_calls_itself) {
+    uint32_t words[32];
+    count_up(words, 32);
+    run(HEAD ".func (.reg .u32 r, .reg .pred odd) f(.reg .u32 a, .reg .u32 b) {\n"
+             ".reg .u32 %own; .reg .u32 %n; .reg .pred %p<3>;\n"
+             "mov.u32 r, a;\nsetp.eq.u32 odd, 0, 1;\nadd.u32 %n, a, b;\nsetp.eq.u32 %p1, b, 0;\n"
+             "@%p1 ret;\nsub.u32 %own, b, 1;\ncall (r, odd), f, (%own, a);\n"
+             "@%p1 add.u32 r, r, 1000;\nadd.u32 r, r, %n;\nnot.pred odd, odd;\nret;\n}\n"
+             ".entry k(.param .u64 p) {\n.reg .u32 %r<9>; .reg .b64 %d<4>; .reg .pred %p1;\n"
+             "ld.param.u64 %d1, [p];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %d2, %r1, 4;\n"
+             "add.u64 %d1, %d1, %d2;\nmov.u32 %r2, 2;\ncall (%r3, %p1), f, (%r1, %r2);\n"
+             "@%p1 add.u32 %r3, %r3, 1000000;\nst.global.u32 [%d1], %r3;\nret;\n}\n",
+        1, 32, words, 32);
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        uint32_t a = lane, b = 2, sum = 0, calls = 0;
+        for (; b; calls++) {
+            uint32_t before = a;
+            sum += a + b;
+            a = b - 1;
+            b = before;
+        }
+        assert_int_equal(words[lane], sum + a + (calls & 1) * 1000000);
+    }
+}
+
 /* Lanes call different functions by addresses that a variable has. */
 TEST(calls_by_addresses) {
     uint32_t words[64];
@@ -467,6 +495,7 @@ int main(void) {
         C(a_branch_by_an_index),
         C(a_lock_between_lanes_and_blocks),
         C(a_function_that_calls_itself),
+        C(registers_of_a_function_that_calls_itself),
         C(calls_by_addresses),
         C(barriers_and_shared_memory),
         C(a_barrier_that_counts),

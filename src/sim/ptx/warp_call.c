@@ -24,15 +24,31 @@ static char *place(const ptx_warp *w, const ptx_frame *frame, ptx_copy_place p, 
     return w->local + lane * w->local_stride + frame->local + p.at;
 }
 
-static void copy(ptx_warp *w, const ptx_copy *c, const ptx_frame *to, const ptx_frame *from,
+/* Returns where the caller of the frame has a value: where its registers are kept aside, there. */
+static char *place_of_caller(const ptx_warp *w, const ptx_frame *frame, ptx_copy_place p,
+                             unsigned lane, size_t size) {
+    const ptx_code_function *f = frame->caller->function;
+    if (frame->saved && p.in_slot && PTX_SLOT_BANK(p.at) == PTX_BANK_WARP &&
+        PTX_SLOT_OFFSET(p.at) - f->registers < f->registers_end - f->registers)
+        return frame->saved + (PTX_SLOT_OFFSET(p.at) - f->registers) + lane * size;
+    return place(w, frame->caller, p, lane, size);
+}
+
+/* Copies a parameter to the frame, or a result from it. */
+static void copy(const ptx_warp *w, const ptx_copy *c, const ptx_frame *frame, bool is_result,
                  uint32_t mask) {
-    if (c->predicate) {
-        copy_predicate(ptx_at(w, c->to.at), *(uint32_t *)ptx_at(w, c->from.at), mask);
-        return;
-    }
-    for (; mask; mask &= mask - 1) {
-        unsigned lane = (unsigned)__builtin_ctz(mask);
-        memcpy(place(w, to, c->to, lane, c->size), place(w, from, c->from, lane, c->size), c->size);
+    ptx_copy_place own = is_result ? c->from : c->to, other = is_result ? c->to : c->from;
+    size_t size = c->predicate ? 0 : c->size;
+    uint32_t left = c->predicate ? 1 : mask;
+    for (; left; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        char *callee = place(w, frame, own, lane, size),
+             *caller = place_of_caller(w, frame, other, lane, size),
+             *to = is_result ? caller : callee, *from = is_result ? callee : caller;
+        if (c->predicate)
+            copy_predicate((uint32_t *)(void *)to, *(uint32_t *)(void *)from, mask);
+        else
+            memcpy(to, from, size);
     }
 }
 
@@ -74,15 +90,15 @@ static ptx_step call(ptx_warp *w, const ptx_op *op, const ptx_code_function *cal
         acu_ptx_fail(w, (unsigned)__builtin_ctz(s->mask), op, 714, 0,
                      "the stack of %zu bytes has no room for a call of %s", w->local_stride,
                      callee->function->name);
+    if (callee->recursive) /* before its parameters, which may lie where the caller's are */
+        save(w, frame, caller->function);
     for (unsigned i = 0; i < c->param_count; i++) {
         ptx_copy one = c->params[i];
         one.to.at += one.to.in_slot ? 0 : callee->param_at[i];
         if (one.to.in_slot)
             one.to.at = callee->param_at[i];
-        copy(w, &one, frame, caller, s->mask);
+        copy(w, &one, frame, false, s->mask);
     }
-    if (callee->recursive)
-        save(w, frame, caller->function);
     s->frame = w->frame = frame;
     s->join = frame->join;
     s->pc = callee->begin;
@@ -134,14 +150,14 @@ ptx_step acu_ptx_flow_return(ptx_warp *w, const ptx_op *op) {
     rest.mask &= ~lanes;
     rest.pc++;
     const ptx_call *c = frame->call->more;
-    if (frame->saved)
-        restore(w, frame, frame->caller->function, lanes);
     for (unsigned i = 0; i < c->result_count; i++) {
         ptx_copy one = c->results[i];
         one.from.at = one.from.in_slot ? frame->function->result_at[i]
                                        : one.from.at + frame->function->result_at[i];
-        copy(w, &one, frame->caller, frame, lanes);
+        copy(w, &one, frame, true, lanes);
     }
+    if (frame->saved) /* behind the results, which may lie where the caller's registers are */
+        restore(w, frame, frame->caller->function, lanes);
     *s = (ptx_split){.pc = frame->back, .mask = lanes, .join = frame->join, .frame = frame->caller};
     if (rest.mask)
         w->splits[w->split_count++] = rest;
