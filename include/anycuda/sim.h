@@ -7,8 +7,8 @@
  * is what it reports and refuses like, `driver` may be "none", `leaks` prints at exit what is left.
  * For tests: "guard=1" reports writes behind allocations and uses of freed ones, "seed=7" does one
  * operation at a time, in an order that the number decides, "check=race" looks at what kernels do,
- * "profile=1" counts it, and "budget=1GiB" is what the process should use of each device's memory:
- * who exceeds it is notified.
+ * "profile=1" counts it, "trap=sum:12" stops at a line, and "budget=1GiB" is what the process
+ * should use of each device's memory: who exceeds it is notified.
  */
 #ifndef ACU_SIM_H
 #define ACU_SIM_H

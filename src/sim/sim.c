@@ -4,6 +4,7 @@
 #include "sim/noun.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,34 @@ static const char *read_profile(acu_sim_config *config, const char *value) {
     return NULL;
 }
 
+/* Reads a number that is not 0, up to what ends it, or the end of the text. */
+static bool read_count(const char **text, char ends, unsigned *count) {
+    char *end;
+    unsigned long number = strtoul(*text, &end, 10);
+    if (end == *text || **text == '-' || **text == '+' || !number || number > UINT_MAX ||
+        (*end && *end != ends))
+        return false;
+    *count = (unsigned)number;
+    *text = *end ? end + 1 : end;
+    return true;
+}
+
+/* Reads KERNEL:LINE or KERNEL:FILE:LINE, maybe with xTIMES behind it. */
+static const char *read_trap(acu_sim_trap *trap, const char *value) {
+    const char *colon = strchr(value, ':'), *last = strrchr(value, ':');
+    acu_sim_trap read = {.times = 1};
+    const char *number = last ? last + 1 : "";
+    if (!colon || colon == value || last == colon + 1 || !read_count(&number, 'x', &read.line) ||
+        (number[-1] == 'x' && !read_count(&number, '\0', &read.times)))
+        return "KERNEL:LINE of the PTX or KERNEL:FILE:LINE, with xTIMES or without, like sum:12 or "
+               "sum:sum.cu:8x4";
+    memcpy(read.kernel, value, (size_t)(colon - value));
+    if (colon < last)
+        memcpy(read.file, colon + 1, (size_t)(last - colon - 1));
+    *trap = read;
+    return NULL;
+}
+
 /* Returns which versions the runtime can be; the text is valid until the next call. */
 static const char *known_versions(const acu_library_info *info) {
     static char text[64];
@@ -134,6 +163,8 @@ static const char *read_option(acu_sim_config *config, const char *key, const ch
         return read_switch(value, &config->guard);
     } else if (strcmp(key, "check") == 0) {
         return read_check(value, &config->checks);
+    } else if (strcmp(key, "trap") == 0) {
+        return read_trap(&config->trap, value);
     } else if (strcmp(key, "profile") == 0) {
         return read_profile(config, value);
     } else if (strcmp(key, "seed") == 0) {
@@ -146,7 +177,7 @@ static const char *read_option(acu_sim_config *config, const char *key, const ch
         config->seeded = true;
     } else {
         return "one of devices, memory, budget, cc, runtime, driver, leaks, guard, seed, check, "
-               "profile";
+               "profile, trap";
     }
     return NULL;
 }

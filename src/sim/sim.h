@@ -57,6 +57,13 @@ typedef struct acu_sim_ipc acu_sim_ipc;
 
 /* ---- configuration ---- */
 
+/* Where a warp stops, for a debugger. */
+typedef struct acu_sim_trap {
+    char kernel[SIM_OPTION], file[SIM_OPTION]; /* file "": the line is one of the PTX */
+    unsigned line;                             /* 0: nowhere */
+    unsigned times;                            /* it stops */
+} acu_sim_trap;
+
 typedef struct acu_sim_config {
     int devices;
     bool listed_twice; /* CUDA_VISIBLE_DEVICES lists a device twice; there are no devices then */
@@ -67,7 +74,8 @@ typedef struct acu_sim_config {
     bool leaks;
     bool guard;
     unsigned checks; /* of kernels, as bits, PTX_CHECK_MEMORY and the others */
-    bool profile;    /* kernels count what they do */
+    acu_sim_trap trap;
+    bool profile; /* kernels count what they do */
     bool profile_table;
     char profile_file[SIM_OPTION]; /* where the counts are written at exit; "": nowhere */
     bool seeded;

@@ -59,7 +59,7 @@ TEST(mistakes_are_said_in_one_line) {
     assert_int_equal(alone("devises=2,devices=3", count_devices), 3);
     assert_string_equal(
         said, "anycuda: ANYCUDA_SIM: \"devises=2\" is ignored: expected one of devices, memory, "
-              "budget, cc, runtime, driver, leaks, guard, seed, check, profile\n");
+              "budget, cc, runtime, driver, leaks, guard, seed, check, profile, trap\n");
     assert_int_equal(alone("seed=7,seed=x,cc=13.0", count_devices), 1);
     assert_non_null(strstr(said, "\"seed=x\" is ignored: expected a number below 2^64"));
     assert_non_null(strstr(said, "\"cc=13.0\" is ignored: expected a compute capability"));
@@ -70,6 +70,16 @@ TEST(mistakes_are_said_in_one_line) {
     assert_int_equal(alone("profile=2,devices=2", count_devices), 2);
     assert_non_null(strstr(said, "\"profile=2\" is ignored: expected 0, 1, or the name of a file "
                                  "that ends with .json"));
+    assert_int_equal(alone("trap=sum,devices=2", count_devices), 2);
+    assert_non_null(strstr(said, "\"trap=sum\" is ignored: expected KERNEL:LINE of the PTX or "
+                                 "KERNEL:FILE:LINE, with xTIMES or without"));
+    static const char *const wrong[] = {"trap=sum:",   "trap=:4",     "trap=sum::4",
+                                        "trap=sum:4x", "trap=sum:0",  "trap=sum:4x0",
+                                        "trap=sum:-1", "trap=sum:4y", "trap=sum:99999999999"};
+    for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
+        alone(wrong[n], count_devices);
+        assert_non_null(strstr(said, "is ignored: expected KERNEL:LINE of the PTX"));
+    }
     assert_int_equal(alone("profile=.json,devices=2", count_devices), 2);
     assert_non_null(strstr(said, "\"profile=.json\" is ignored: expected 0, 1, or the name"));
     assert_int_equal(alone("memory=8,cc=9,runtime=10.2", count_devices), 1);

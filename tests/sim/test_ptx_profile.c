@@ -1,17 +1,6 @@
 /* What profiles count, in kernels whose counts can be computed by hand. */
+#include "alone.h"
 #include "profiled.h"
-#include "ptx_test.h"
-
-#include "../scratch.h"
-
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-static int begin_with(const char *configuration) {
-    acu_sim_reset(configuration);
-    return cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context);
-}
 
 /* Nothing is written at exit: the last configuration has no profile. */
 static int begin_profile(void **state) {
@@ -287,29 +276,6 @@ TEST(a_kernel_that_fails) {
 
 /* ---- what is written at exit ---- */
 
-static char said[8192];
-
-/* Runs it in a process of its own, with that configuration, which exits; what it says is in `said`.
- */
-static void run_alone(const char *configuration, void (*body)(void)) {
-    char path[SCRATCH_SIZE];
-    int file = mkstemp(scratch_path(path)), status = -1;
-    assert_true(file >= 0);
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(file, STDERR_FILENO);
-        begin_with(configuration);
-        body();
-        exit(0);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-    ssize_t got = pread(file, said, sizeof said - 1, 0);
-    said[got > 0 ? got : 0] = '\0';
-    close(file);
-    unlink(path);
-}
-
 static void launch_nothing(void) {}
 
 static void launch_one(void) {
@@ -322,24 +288,27 @@ static void launch_with_source(void) {
             "k", 1, 32);
 }
 
-#define HAS(text) assert_non_null(strstr(said, text))
-
 TEST(a_table) {
     run_alone(MACHINE ",profile=1", run_all);
     for (const char *line = said; *line; line = strchr(line, '\n') + 1)
         assert_true(strcspn(line, "\n") <= 100);
-    HAS("kernel                         launches   threads divergent  ld s/r  st s/r conflicts "
+    expect_said(
+        "kernel                         launches   threads divergent  ld s/r  st s/r conflicts "
         "atomics occup.\n");
-    HAS("strided_32                            1      1920         -    32.0     4.0         0    "
+    expect_said(
+        "strided_32                            1      1920         -    32.0     4.0         0    "
         "   -     3%\n"
         "  hottest: line 7 of the PTX 6.7%, line 8 of the PTX 6.7%, line 9 of the PTX 6.7%\n"
         "  loads: line 19 of the PTX, ld.global.u32: 32.0 sectors per request, 4.0 would do\n");
-    HAS("conflicts_32                          1      2304         -       -     4.0       248    "
+    expect_said(
+        "conflicts_32                          1      2304         -       -     4.0       248    "
         "   -     3%\n");
-    HAS("  conflicts: line 18 of the PTX, st.shared.u32: 32.0 wavefronts per request, 1.0 would "
+    expect_said(
+        "  conflicts: line 18 of the PTX, st.shared.u32: 32.0 wavefronts per request, 1.0 would "
         "do\n");
-    HAS("  divergence: line 22 of the PTX, bra: 75.0% of the branches part lanes\n");
-    HAS("  atomics: line 17 of the PTX, atom.global.add.u32: 32.0 lanes of a request hit one "
+    expect_said("  divergence: line 22 of the PTX, bra: 75.0% of the branches part lanes\n");
+    expect_said(
+        "  atomics: line 17 of the PTX, atom.global.add.u32: 32.0 lanes of a request hit one "
         "address\n");
     run_alone(MACHINE ",profile=1", launch_nothing);
     assert_string_equal(said, "anycuda: simulator: profile: no kernel was executed\n");
@@ -374,7 +343,7 @@ TEST(a_file) {
 
 TEST(a_line_of_the_source) {
     run_alone(MACHINE ",profile=1", launch_with_source);
-    HAS("  hottest: sum.cu:17 66.7%, sum.cu:18 33.3%\n");
+    expect_said("  hottest: sum.cu:17 66.7%, sum.cu:18 33.3%\n");
 }
 
 int main(void) {

@@ -7,6 +7,7 @@
 #include "sim/code/heap.h"
 #include "sim/code/print.h"
 #include "sim/code/profile.h"
+#include "sim/code/stopped.h"
 #include "sim/code/texture_unit.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
@@ -28,20 +29,28 @@ static const char *or_no_memory(const char *text) {
     return text ? text : "there is no memory for it";
 }
 
-/* Returns what the configuration wants to know of kernels. */
-static ptx_watch wanted_watch(void) {
+/* Returns what the configuration wants to know of the kernel. */
+static ptx_watch wanted_watch(const char *kernel) {
     const acu_sim_config *config = acu_sim_configuration();
-    return (ptx_watch){.checks = config->checks, .profile = config->profile};
+    ptx_watch watch = {.checks = config->checks, .profile = config->profile};
+    if (acu_sim_stopped_names(kernel)) {
+        watch.stop_line = config->trap.line;
+        watch.stop_file = *config->trap.file ? config->trap.file : NULL;
+    }
+    return watch;
 }
 
 static bool is_same_watch(const ptx_watch *a, const ptx_watch *b) {
-    return a->checks == b->checks && a->profile == b->profile;
+    const bool same_file = a->stop_file && b->stop_file ? strcmp(a->stop_file, b->stop_file) == 0
+                                                        : !a->stop_file && !b->stop_file;
+    return a->checks == b->checks && a->profile == b->profile && a->stop_line == b->stop_line &&
+           same_file;
 }
 
 bool acu_sim_execute_prepare(const acu_sim_function *function) {
     acu_sim_entry *entry = function->entry;
     ptx_error error = {.text = ""};
-    ptx_watch watch = wanted_watch();
+    ptx_watch watch = wanted_watch(entry->name);
     if (entry->code && !is_same_watch(&entry->code->watch, &watch)) { /* of another configuration */
         acu_ptx_code_free(entry->code);
         entry->code = NULL;
@@ -68,6 +77,8 @@ bool acu_sim_execute_prepare(const acu_sim_function *function) {
     const ptx_result result = acu_ptx_code_make(module, kernel, &watch, &entry->code, &error);
     if (result)
         entry->why = strdup(error.text);
+    else if (watch.stop_line && !entry->code->stops)
+        acu_sim_stopped_nowhere(entry->name);
     entry->invalid = result == PTX_INVALID;
     return entry->code != NULL;
 }
@@ -236,6 +247,11 @@ static void describe(void *data, uint64_t address, char *text, size_t size) {
     pthread_mutex_unlock(&acu_sim_lock);
 }
 
+static void show_stopped(void *data, const ptx_warp *w, const ptx_op *op) {
+    const machine *m = data;
+    acu_sim_stopped_show(m->kernel, w, op);
+}
+
 static void take_finding(void *data, const ptx_finding *finding) {
     const machine *m = data;
     acu_sim_finding_add(m->kernel, finding);
@@ -327,6 +343,7 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
                          .set_conditional = set_conditional,
                          .print = print,
                          .finding = take_finding,
+                         .stopped = show_stopped,
                          .describe = describe,
                          .unwritten = acu_sim_unwritten_word,
                          .runtime = call_runtime,

@@ -5,6 +5,7 @@
 #include "sim/code/finding.h"
 #include "sim/code/print.h"
 #include "sim/code/profile.h"
+#include "sim/code/stopped.h"
 #include "sim/device/context.h"
 #include "sim/device/device_resource.h"
 #include "sim/device/log.h"
@@ -63,6 +64,7 @@ const acu_sim_noun *const acu_sim_nouns[] = {
     &acu_sim_print_noun,
     &acu_sim_finding_noun,
     &acu_sim_profile_noun,
+    &acu_sim_stopped_noun,
     &acu_sim_program_noun,
     &acu_sim_descriptor_noun,
     &acu_sim_user_object_noun,

@@ -128,8 +128,10 @@ typedef struct ptx_code_shared {
 
 /* What the operations of code do besides their work. */
 typedef struct ptx_watch {
-    unsigned checks; /* what they look for: PTX_CHECK_MEMORY, … */
-    bool profile;    /* they count what they do */
+    unsigned checks;       /* what they look for: PTX_CHECK_MEMORY, … */
+    bool profile;          /* they count what they do */
+    unsigned stop_line;    /* where a warp stops; 0: nowhere */
+    const char *stop_file; /* whose line that is: the end of its path; NULL: it is one of the PTX */
 } ptx_watch;
 
 struct ptx_code {
@@ -152,6 +154,7 @@ struct ptx_code {
     ptx_watch watch;
     const ptx_instruction **counted; /* the instructions that a profile has counts of */
     uint32_t counted_count;
+    uint32_t stops;          /* places at which a warp stops */
     bool recurses;           /* a function may be called while it runs */
     uint32_t sites;          /* operations that access memory */
     struct ptx_arena *arena; /* has all of the above */

@@ -240,7 +240,9 @@ int acu_ptx_grid_run(const ptx_launch *launch, ptx_fault *fault) {
     if (!grid.bank)
         return 2;
     acu_ptx_fill_launch(launch, grid.bank);
-    acu_ptx_crew_run(work, &grid, launch->code->watch.checks ? 1 : launch->workers, grid.count);
+    const ptx_watch *watch = &launch->code->watch;
+    acu_ptx_crew_run(work, &grid, watch->checks || watch->stop_line ? 1 : launch->workers,
+                     grid.count);
     free(grid.bank);
     pthread_mutex_destroy(&grid.lock);
     *fault = grid.fault;

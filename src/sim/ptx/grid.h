@@ -39,6 +39,9 @@ typedef struct ptx_machine {
     void (*print)(void *data, const char *text, size_t size);
     /* Takes what the checks find; NULL: nobody does. */
     void (*finding)(void *data, const ptx_finding *finding);
+    /* Shows a warp that has come to a place where it stops (`more` is a ptx_stop), and returns when
+     * it is to go on; NULL: none stops. */
+    void (*stopped)(void *data, const ptx_warp *warp, const ptx_op *op);
     /* Writes what is known of an address at which the kernel may access nothing. */
     void (*describe)(void *data, uint64_t address, char *text, size_t size);
     /* Returns the word that stands at an address of global memory until it is written. */
@@ -62,7 +65,7 @@ typedef struct ptx_launch {
     const void *params; /* code->param_bytes */
     unsigned multiprocessors;
     size_t stack;     /* bytes of local memory for functions that call themselves */
-    unsigned workers; /* threads; 0: one for each processor; code with checks has one */
+    unsigned workers; /* threads; 0: one for each processor; code with checks or stops has one */
     uint64_t grid_id;
     uint64_t barrier;   /* the address of memory for the barrier of a cooperative launch; else 0 */
     uint64_t *executed; /* if not NULL: thread-instructions are added */

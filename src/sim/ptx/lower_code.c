@@ -107,6 +107,16 @@ static void make(ptx_lowering *l, const ptx_function *entry) {
     finish(l);
 }
 
+static void keep_watch(ptx_lowering *l, const ptx_watch *watch) {
+    if (!watch)
+        return;
+    l->code->watch = *watch;
+    if (watch->stop_file) {
+        size_t size = strlen(watch->stop_file) + 1;
+        l->code->watch.stop_file = memcpy(acu_ptx_lower_alloc(l, size), watch->stop_file, size);
+    }
+}
+
 ptx_result acu_ptx_code_make(const ptx_module *module, const ptx_function *entry,
                              const ptx_watch *watch, ptx_code **made, ptx_error *error) {
     ptx_lowering l = {.module = module, .error = error};
@@ -119,10 +129,10 @@ ptx_result acu_ptx_code_make(const ptx_module *module, const ptx_function *entry
         return PTX_NO_MEMORY;
     }
     l.code->arena = l.arena;
-    if (watch)
-        l.code->watch = *watch;
-    if (!setjmp(l.end))
+    if (!setjmp(l.end)) {
+        keep_watch(&l, watch);
         make(&l, entry);
+    }
     free(l.constant_hash);
     if (l.result)
         acu_ptx_code_free(l.code);

@@ -5,6 +5,7 @@
 #include "sim/ptx/lower_inside.h"
 #include "sim/ptx/count.h"
 #include "sim/ptx/registers.h"
+#include "sim/ptx/stop.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -327,7 +328,7 @@ static void place_registers(ptx_lowering *l, const ptx_function *f) {
     for (unsigned n = 0; n < f->register_count; n++)
         apart[n] = lowered->slots[n] != UINT32_MAX || f->registers[n].is_vector;
     ptx_places places;
-    if (!acu_ptx_places_of(f, lowered->flow, apart, l->arena, &places))
+    if (!acu_ptx_places_of(f, lowered->flow, apart, !l->code->watch.stop_line, l->arena, &places))
         acu_ptx_end_without_memory(l);
     for (uint32_t n = 0; n < places.count; n++)
         places.places[n].offset = PTX_SLOT_OFFSET(acu_ptx_add_slot(l, places.places[n].size));
@@ -348,8 +349,10 @@ static void lower_instructions(ptx_lowering *l, const ptx_function *f) {
     for (uint32_t n = 0; n < f->instruction_count; n++) {
         const ptx_basic_block *block = &lowered.flow->blocks[lowered.flow->block_of[n]];
         lowered.op_of[n] = l->code->count;
+        l->instruction = NULL; /* a join is of no instruction */
         if (block->begin == n && block->is_meet)
             acu_ptx_emit_flow(l, acu_ptx_flow_join);
+        acu_ptx_stop_before(l, f, n);
         acu_ptx_count_instruction(l, &f->instructions[n]);
         if (!lowered.done[n] && !f->instructions[n].absorbed)
             lower_instruction(l, &f->instructions[n]);

@@ -52,6 +52,13 @@ ptx_type acu_ptx_type_of(const char *name, size_t length) {
     return PTX_NONE;
 }
 
+const char *acu_ptx_type_name(ptx_type type) {
+    for (size_t n = 0; n < sizeof types / sizeof *types; n++)
+        if (types[n].type == type)
+            return types[n].name;
+    return "";
+}
+
 /* In the order of ptx_special. */
 static const char *const specials[] = {
     "tid",

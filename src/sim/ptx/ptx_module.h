@@ -54,6 +54,9 @@ size_t acu_ptx_type_size(ptx_type type);
 /* Returns the type with the name, which has no dot: "u32"; PTX_NONE if there is none. */
 ptx_type acu_ptx_type_of(const char *name, size_t length);
 
+/* Returns the name of the type: "u32"; "" of PTX_NONE. */
+const char *acu_ptx_type_name(ptx_type type);
+
 typedef enum ptx_linkage { PTX_STATIC, PTX_VISIBLE, PTX_WEAK, PTX_EXTERN, PTX_COMMON } ptx_linkage;
 
 /* A place in the PTX text, counted from 1. */

@@ -212,6 +212,7 @@ typedef struct events {
     uint32_t *begin, *end;           /* for each position, the first register; UINT32_MAX: none */
     uint32_t *next_begin, *next_end; /* for each register, the next one */
     uint32_t *free, free_count[CLASSES], registers;
+    bool shares; /* a place is given back where its register is not needed any more */
 } events;
 
 static void list_events(const lives *l, const bool *apart, events *e) {
@@ -238,14 +239,14 @@ static void give_places(const lives *l, events *e, uint32_t positions, ptx_place
                 places->places[places->count++] = (ptx_code_slot){0, size};
             }
         }
-        for (uint32_t n = e->end[at]; n != UINT32_MAX; n = e->next_end[n]) {
+        for (uint32_t n = e->end[at]; n != UINT32_MAX && e->shares; n = e->next_end[n]) {
             unsigned class = class_of(acu_ptx_size_of_register(&l->f->registers[n]));
             e->free[class * e->registers + e->free_count[class]++] = places->of[n];
         }
     }
 }
 
-static bool share(const lives *l, const bool *apart, ptx_places *places) {
+static bool give_all(const lives *l, const bool *apart, bool shares, ptx_places *places) {
     uint32_t positions = 2 * l->f->instruction_count + 2, registers = l->f->register_count;
     size_t size = 2 * (size_t)positions + (2 + CLASSES) * (size_t)registers;
     uint32_t *all = malloc(size * sizeof *all);
@@ -257,13 +258,14 @@ static bool share(const lives *l, const bool *apart, ptx_places *places) {
     e.next_end = e.next_begin + registers;
     e.free = e.next_end + registers;
     list_events(l, apart, &e);
+    e.shares = shares;
     give_places(l, &e, positions, places);
     free(all);
     return true;
 }
 
 bool acu_ptx_places_of(const ptx_function *f, const ptx_flow_graph *flow, const bool *apart,
-                       ptx_arena *arena, ptx_places *places) {
+                       bool shares, ptx_arena *arena, ptx_places *places) {
     size_t count = f->register_count + 1;
     places->count = 0;
     places->of = acu_ptx_arena_alloc(arena, count * sizeof *places->of);
@@ -272,7 +274,7 @@ bool acu_ptx_places_of(const ptx_function *f, const ptx_flow_graph *flow, const 
     bool ok = places->of && places->places && l.of;
     if (ok) {
         memset(places->of, 0xff, count * sizeof *places->of);
-        ok = find_lives(&l) && share(&l, apart, places);
+        ok = find_lives(&l) && give_all(&l, apart, shares, places);
     }
     free(l.of);
     return ok;

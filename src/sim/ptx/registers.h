@@ -28,12 +28,12 @@ typedef struct ptx_places {
 
 /*
  * Gives the registers of the function places. Registers of the same size share one where no lane
- * needs the value of one while it has one of the other. Lanes keep to their own elements, so it
- * does not matter which lanes are where. Registers in `apart` have no place. False without memory.
- * The places are in the arena.
+ * needs the value of one while it has one of the other, with `shares`. Lanes keep to their own
+ * elements, so it does not matter which lanes are where. Registers in `apart` have no place. False
+ * without memory. The places are in the arena.
  */
 bool acu_ptx_places_of(const ptx_function *function, const ptx_flow_graph *flow, const bool *apart,
-                       ptx_arena *arena, ptx_places *places);
+                       bool shares, ptx_arena *arena, ptx_places *places);
 
 /* Returns the bytes of an element of the register in a slot; 0: a predicate. */
 unsigned acu_ptx_size_of_register(const ptx_register *reg);

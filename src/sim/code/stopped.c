@@ -1,0 +1,162 @@
+#define _POSIX_C_SOURCE 200809L /* open_memstream */
+#include "sim/code/stopped.h"
+
+#include "sim/ptx/stop.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * What tools/anycuda-gdb.py reads: NULL where no warp is stopped, else texts: the version of this
+ * list, "1"; where the warp is; its lanes; the warps of the block; then the name and the lanes of
+ * each register; NULL. They are texts so that a debugger needs no types of the simulator.
+ */
+extern const char *const *volatile acu_sim_stopped;
+__attribute__((visibility("default"))) const char *const *volatile acu_sim_stopped;
+
+/* Only one warp stops at a time. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned times_left;          /* the lock guards it */
+static bool was_named, watches_exit; /* acu_sim_lock does: a kernel of the name is executed */
+
+/* ---- which kernels ---- */
+
+/* Returns whether a mangled name has the function's own name, with its length before it. */
+static bool is_mangled(const char *kernel, const char *name) {
+    char part[SIM_OPTION + 16];
+    snprintf(part, sizeof part, "%zu%s", strlen(name), name);
+    return strncmp(kernel, "_Z", 2) == 0 && strstr(kernel, part) != NULL;
+}
+
+bool acu_sim_stopped_names(const char *kernel) {
+    const acu_sim_trap *trap = &acu_sim_configuration()->trap;
+    bool named =
+        trap->line && (strcmp(kernel, trap->kernel) == 0 || is_mangled(kernel, trap->kernel));
+    was_named = was_named || named;
+    return named;
+}
+
+void acu_sim_stopped_nowhere(const char *kernel) {
+    const acu_sim_trap *trap = &acu_sim_configuration()->trap;
+    if (*trap->file)
+        fprintf(stderr,
+                "anycuda: ANYCUDA_SIM: trap=%s:%s:%u: the PTX of kernel \"%s\" has no instruction "
+                "of that line: is it compiled with -lineinfo, and does the line do something?\n",
+                trap->kernel, trap->file, trap->line, kernel);
+    else
+        fprintf(stderr,
+                "anycuda: ANYCUDA_SIM: trap=%s:%u: kernel \"%s\", and what it calls, have no "
+                "instruction in that line of the PTX\n",
+                trap->kernel, trap->line, kernel);
+}
+
+/* ---- what is shown ---- */
+
+/* Texts, one behind the other in `bytes`. */
+typedef struct stop_texts {
+    char *bytes;
+    size_t size;
+    const char **list;
+} stop_texts;
+
+static void write_all(FILE *file, const char *kernel, const ptx_warp *w, const ptx_stop *stop) {
+    fprintf(file, "1");
+    fputc('\0', file);
+    acu_ptx_stop_write_where(file, w, stop, kernel);
+    fputc('\0', file);
+    acu_ptx_stop_write_mask(file, w);
+    fputc('\0', file);
+    acu_ptx_stop_write_warps(file, w, stop);
+    fputc('\0', file);
+    for (unsigned n = 0; n < stop->count; n++) {
+        acu_ptx_stop_write_name(file, &stop->registers[n]);
+        fputc('\0', file);
+        acu_ptx_stop_write_lanes(file, w, &stop->registers[n]);
+        fputc('\0', file);
+    }
+}
+
+/* Makes the texts of the warp, which the caller frees; false without memory. */
+static bool make_texts(stop_texts *texts, const char *kernel, const ptx_warp *w,
+                       const ptx_stop *stop) {
+    const size_t count = 4 + 2 * (size_t)stop->count;
+    FILE *file = open_memstream(&texts->bytes, &texts->size);
+    texts->list = calloc(count + 1, sizeof *texts->list);
+    if (file) {
+        write_all(file, kernel, w, stop);
+        bool failed = ferror(file);
+        failed = fclose(file) != 0 || failed;
+        const char *at = failed ? NULL : texts->bytes;
+        for (size_t n = 0; at && texts->list && n < count; n++, at += strlen(at) + 1)
+            texts->list[n] = at;
+    }
+    return texts->list && texts->list[0];
+}
+
+static void print_texts(const stop_texts *texts) {
+    fprintf(stderr, "anycuda: simulator: %s\n", texts->list[1]);
+    for (size_t n = 4; texts->list[n]; n += 2)
+        fprintf(stderr, "  %-6s %s\n", texts->list[n], texts->list[n + 1]);
+}
+
+/* ---- debuggers ---- */
+
+/* Returns whether a debugger would get the signal, which else would end the process. */
+static bool is_debugged(void) {
+    char line[256];
+    unsigned long tracer = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, "TracerPid:", 10) == 0)
+            tracer = strtoul(line + 10, NULL, 10);
+    if (file)
+        fclose(file);
+    return tracer != 0;
+}
+
+void acu_sim_stopped_show(const char *kernel, const ptx_warp *w, const ptx_op *op) {
+    stop_texts texts = {.bytes = NULL};
+    pthread_mutex_lock(&lock);
+    if (times_left) {
+        times_left--;
+        if (make_texts(&texts, kernel, w, op->more)) {
+            print_texts(&texts);
+            acu_sim_stopped = texts.list;
+            if (is_debugged())
+                raise(SIGTRAP); /* "acu where" and its like show the warp now; then continue */
+            acu_sim_stopped = NULL;
+        } else {
+            fprintf(stderr,
+                    "anycuda: simulator: kernel \"%s\": a warp came to the trap, but there "
+                    "is no memory to show it\n",
+                    kernel);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    free(texts.list);
+    free(texts.bytes);
+}
+
+/* ---- the configuration ---- */
+
+static void report_at_exit(void) {
+    const acu_sim_trap *trap = &acu_sim_configuration()->trap;
+    if (trap->line && !was_named && !acu_sim_is_forked())
+        fprintf(stderr,
+                "anycuda: ANYCUDA_SIM: trap: no kernel of the name %s was executed from PTX\n",
+                trap->kernel);
+}
+
+static void configure(const acu_sim_config *config) {
+    pthread_mutex_lock(&lock);
+    times_left = config->trap.line ? config->trap.times : 0;
+    was_named = false;
+    if (config->trap.line && !watches_exit)
+        watches_exit = atexit(report_at_exit) == 0;
+    pthread_mutex_unlock(&lock);
+}
+
+const acu_sim_noun acu_sim_stopped_noun = {.configure = configure};
