@@ -82,14 +82,14 @@ class Lanes(gdb.Command):  # type: ignore[misc]
         rows = texts()[REGISTERS:]
         wanted = argument.strip().lstrip("%")
         shown = [
-            (name, lanes)
-            for name, lanes in zip(rows[::2], rows[1::2], strict=True)
+            (name, each if wanted else short)
+            for name, short, each in zip(rows[::3], rows[1::3], rows[2::3], strict=True)
             if not wanted or name.lstrip("%") == wanted
         ]
         if not shown:
             raise gdb.GdbError(f"there is no register {argument.strip()} that something may have written before")
-        for name, lanes in shown:
-            gdb.write(f"{name} {lanes}\n")
+        for name, values in shown:
+            gdb.write(f"{name} {values}\n")
 
 
 Acu()

@@ -104,6 +104,7 @@ def test_the_commands(program: Path) -> None:
         "      lane 16: - 17 - 19 - 21 - 23\n      lane 24: - 25 - 27 - 29 - 31\n<p1>\n"
     )
     assert after(said, "p1").startswith("%p1 .pred false\n<all>\n")
+    assert "%r1 .u32 lane 1: 1, +1 with each lane\n" in after(said, "all")
     assert re.findall("^(%.*?) ", after(said, "all").split("<end>")[0], re.MULTILINE) == [
         "%p1",
         "%r1",

@@ -11,8 +11,9 @@
 
 /*
  * What tools/anycuda-gdb.py reads: NULL where no warp is stopped, else texts: the version of this
- * list, "1"; where the warp is; its lanes; the warps of the block; then the name and the lanes of
- * each register; NULL. They are texts so that a debugger needs no types of the simulator.
+ * list, "1"; where the warp is; its lanes; the warps of the block; then of each register the name,
+ * the values shortly, and those of each lane; NULL. They are texts so that a debugger needs no
+ * types of the simulator.
  */
 extern const char *const *volatile acu_sim_stopped;
 __attribute__((visibility("default"))) const char *const *volatile acu_sim_stopped;
@@ -55,6 +56,9 @@ void acu_sim_stopped_nowhere(const char *kernel) {
 
 /* ---- what is shown ---- */
 
+/* In the list of texts: the first register, and how many texts each one has. */
+enum { FIRST = 4, PER_REGISTER = 3 };
+
 /* Texts, one behind the other in `bytes`. */
 typedef struct stop_texts {
     char *bytes;
@@ -74,6 +78,8 @@ static void write_all(FILE *file, const char *kernel, const ptx_warp *w, const p
     for (unsigned n = 0; n < stop->count; n++) {
         acu_ptx_stop_write_name(file, &stop->registers[n]);
         fputc('\0', file);
+        acu_ptx_stop_write_shortly(file, w, &stop->registers[n]);
+        fputc('\0', file);
         acu_ptx_stop_write_lanes(file, w, &stop->registers[n]);
         fputc('\0', file);
     }
@@ -82,7 +88,7 @@ static void write_all(FILE *file, const char *kernel, const ptx_warp *w, const p
 /* Makes the texts of the warp, which the caller frees; false without memory. */
 static bool make_texts(stop_texts *texts, const char *kernel, const ptx_warp *w,
                        const ptx_stop *stop) {
-    const size_t count = 4 + 2 * (size_t)stop->count;
+    const size_t count = FIRST + PER_REGISTER * (size_t)stop->count;
     FILE *file = open_memstream(&texts->bytes, &texts->size);
     texts->list = calloc(count + 1, sizeof *texts->list);
     if (file) {
@@ -98,7 +104,7 @@ static bool make_texts(stop_texts *texts, const char *kernel, const ptx_warp *w,
 
 static void print_texts(const stop_texts *texts) {
     fprintf(stderr, "anycuda: simulator: %s\n", texts->list[1]);
-    for (size_t n = 4; texts->list[n]; n += 2)
+    for (size_t n = FIRST; texts->list[n]; n += PER_REGISTER)
         fprintf(stderr, "  %-6s %s\n", texts->list[n], texts->list[n + 1]);
 }
 

@@ -34,9 +34,10 @@ void acu_ptx_stop_write_mask(FILE *file, const ptx_warp *warp);
 /* What each warp of the block does, in lines; `stop` is where this one is. */
 void acu_ptx_stop_write_warps(FILE *file, const ptx_warp *warp, const ptx_stop *stop);
 /* The register's name as in the PTX, "%r12"; and the values of the active lanes: one where they are
- * equal, else rows of eight. */
+ * equal, else of each lane, in rows; or, shortly, the first one and by how much they grow. */
 void acu_ptx_stop_write_name(FILE *file, const ptx_stop_register *reg);
 void acu_ptx_stop_write_lanes(FILE *file, const ptx_warp *warp, const ptx_stop_register *reg);
+void acu_ptx_stop_write_shortly(FILE *file, const ptx_warp *warp, const ptx_stop_register *reg);
 
 struct ptx_lowering;
 /* Adds the operation that stops before the nth instruction of the function, if that is wanted. */

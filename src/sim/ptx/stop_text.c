@@ -55,7 +55,7 @@ static void write_lanes(FILE *file, uint32_t lanes) {
 }
 
 /* Writes the same in few columns: a mask where there are gaps. */
-static void write_shortly(FILE *file, uint32_t lanes) {
+static void write_compactly(FILE *file, uint32_t lanes) {
     if (__builtin_popcount(lanes & ~(lanes << 1)) > 4)
         fprintf(file, "0x%08" PRIx32, lanes);
     else
@@ -78,7 +78,7 @@ void acu_ptx_stop_write_mask(FILE *file, const ptx_warp *w) {
 
 static void write_lanes_of(FILE *file, const ptx_warp *w, uint32_t lanes, bool current) {
     fprintf(file, "%c warp %2u, lanes ", current ? '*' : ' ', w->number);
-    write_shortly(file, lanes);
+    write_compactly(file, lanes);
     fprintf(file, ": ");
 }
 
@@ -197,41 +197,104 @@ static void write_value(FILE *file, ptx_type type, const char *at, unsigned size
 static void write_predicate(FILE *file, uint32_t mask, uint32_t bits) {
     if (bits && bits != mask) {
         fprintf(file, "true in lanes ");
-        write_shortly(file, bits);
+        write_compactly(file, bits);
     } else {
         fprintf(file, bits ? "true" : "false");
     }
 }
 
-void acu_ptx_stop_write_lanes(FILE *file, const ptx_warp *w, const ptx_stop_register *r) {
-    enum { ROW = 8 };
-    const char *values = ptx_at(w, r->slot);
-    const char *first = values + (size_t)__builtin_ctz(w->mask) * r->size;
-    bool equal = true;
+static const char *value_at(const ptx_warp *w, const ptx_stop_register *r, unsigned lane) {
+    return (const char *)ptx_at(w, r->slot) + (size_t)lane * r->size;
+}
+
+static bool is_active(const ptx_warp *w, unsigned lane) {
+    return w->mask >> lane & 1;
+}
+
+/* Writes the type; and the value, if it is a predicate, or the active lanes' values are equal.
+ * Returns whether that is so. */
+static bool write_as_one(FILE *file, const ptx_warp *w, const ptx_stop_register *r) {
+    const char *first = value_at(w, r, (unsigned)__builtin_ctz(w->mask));
     fprintf(file, ".%s", acu_ptx_type_name(r->type));
     if (!r->size) {
         uint32_t bits;
-        memcpy(&bits, values, sizeof bits);
+        memcpy(&bits, ptx_at(w, r->slot), sizeof bits);
         fprintf(file, " ");
         write_predicate(file, w->mask, bits & w->mask);
-        return;
+        return true;
     }
     for (unsigned i = 0; i < PTX_LANES; i++)
-        equal &= !(w->mask >> i & 1) || memcmp(values + (size_t)i * r->size, first, r->size) == 0;
-    if (equal) {
-        fprintf(file, " ");
-        write_value(file, r->type, first, r->size);
-        return;
-    }
+        if (is_active(w, i) && memcmp(value_at(w, r, i), first, r->size) != 0)
+            return false;
+    fprintf(file, " ");
+    write_value(file, r->type, first, r->size);
+    return true;
+}
+
+static void write_each(FILE *file, const ptx_warp *w, const ptx_stop_register *r) {
+    const unsigned row = r->size < 8 ? 8 : 4;
     for (unsigned i = 0; i < PTX_LANES; i++) {
-        if (!(w->mask >> i / ROW * ROW & ((1u << ROW) - 1)))
+        if (!(w->mask >> i / row * row & ((1u << row) - 1)))
             continue; /* a row without active lanes */
-        if (i % ROW == 0)
+        if (i % row == 0)
             fprintf(file, "\n      lane %2u:", i);
         fprintf(file, " ");
-        if (w->mask >> i & 1)
-            write_value(file, r->type, values + (size_t)i * r->size, r->size);
+        if (is_active(w, i))
+            write_value(file, r->type, value_at(w, r, i), r->size);
         else
             fprintf(file, "-");
     }
+}
+
+void acu_ptx_stop_write_lanes(FILE *file, const ptx_warp *w, const ptx_stop_register *r) {
+    if (!write_as_one(file, w, r))
+        write_each(file, w, r);
+}
+
+static int64_t integer_at(const ptx_warp *w, const ptx_stop_register *r, unsigned lane) {
+    uint32_t narrow;
+    int64_t wide;
+    if (r->size == 8) {
+        memcpy(&wide, value_at(w, r, lane), sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, value_at(w, r, lane), sizeof narrow);
+    return r->type == PTX_S32 ? (int32_t)narrow : (int64_t)narrow;
+}
+
+/* Returns whether the active lanes, three or more, have integers that grow by `step` with each
+ * lane. */
+static bool is_even(const ptx_warp *w, const ptx_stop_register *r, int64_t *step) {
+    unsigned first = (unsigned)__builtin_ctz(w->mask);
+    uint32_t rest = w->mask & (w->mask - 1);
+    if ((r->size != 4 && r->size != 8) || r->type == PTX_F32 || r->type == PTX_F64 ||
+        !(rest & (rest - 1)))
+        return false;
+    unsigned apart = (unsigned)__builtin_ctz(rest) - first;
+    int64_t from = integer_at(w, r, first), far;
+    if (__builtin_sub_overflow(integer_at(w, r, first + apart), from, &far) || far % apart)
+        return false;
+    *step = far / apart;
+    for (unsigned i = first; i < PTX_LANES; i++) {
+        int64_t there;
+        if (is_active(w, i) &&
+            (__builtin_mul_overflow(*step, (int64_t)(i - first), &there) ||
+             __builtin_add_overflow(there, from, &there) || there != integer_at(w, r, i)))
+            return false;
+    }
+    return true;
+}
+
+void acu_ptx_stop_write_shortly(FILE *file, const ptx_warp *w, const ptx_stop_register *r) {
+    int64_t step;
+    unsigned first = (unsigned)__builtin_ctz(w->mask);
+    if (write_as_one(file, w, r))
+        return;
+    if (!is_even(w, r, &step)) {
+        write_each(file, w, r);
+        return;
+    }
+    fprintf(file, " lane %u: ", first);
+    write_value(file, r->type, value_at(w, r, first), r->size);
+    fprintf(file, ", %+" PRId64 " with each lane", step);
 }
