@@ -139,3 +139,15 @@ def test_a_program_without_the_simulator() -> None:
     assert "the program has no simulator of anycuda, or its symbols were stripped" in gdb(
         "/bin/true", "k:1", "run", "acu where"
     )
+
+
+def test_what_looks_on_and_is_no_debugger(program: Path, tmp_path: Path) -> None:
+    """strace hands signals on, and SIGTRAP would end the program."""
+    if not shutil.which("strace"):
+        pytest.skip("no strace is installed")
+    command = ["strace", "-f", "-o", str(tmp_path / "calls"), str(program)]
+    done = subprocess.run(command, env=environment("scale:12"), check=False, capture_output=True, text=True)
+    if "ptrace" in done.stderr:
+        pytest.skip("strace may not start programs here")
+    assert (done.returncode, done.stdout) == (0, "2 7.5\n")
+    assert "SIGTRAP" in (tmp_path / "calls").read_text()

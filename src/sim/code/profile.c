@@ -215,16 +215,20 @@ static void write_file(const char *name) {
                 strerror(errno));
 }
 
-/* What a child inherits is its parent's. */
-static void report_at_exit(void) {
-    pthread_mutex_lock(&acu_sim_lock);
-    const acu_sim_config *config = acu_sim_configuration();
+static void report(const acu_sim_config *config) {
     pthread_mutex_lock(&lock);
-    if (config->profile_table && !acu_sim_is_forked())
+    if (config->profile_table)
         acu_sim_profile_write_table(stderr, kernels);
-    if (*config->profile_file && !acu_sim_is_forked())
+    if (*config->profile_file)
         write_file(config->profile_file);
     pthread_mutex_unlock(&lock);
+}
+
+/* What a child inherits is its parent's, and so may the lock be. */
+static void report_at_exit(void) {
+    pthread_mutex_lock(&acu_sim_lock);
+    if (!acu_sim_is_forked())
+        report(acu_sim_configuration());
     pthread_mutex_unlock(&acu_sim_lock);
 }
 
