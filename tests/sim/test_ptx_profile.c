@@ -254,6 +254,37 @@ TEST(kernels_add_up) {
     assert_int_equal(acu_sim_profile_get(NULL, &large), 500);
 }
 
+/* Two launches of a graph with one node. */
+TEST(graphs) {
+    CUmodule module = load_text(profiled_kernels[0].text);
+    CUdeviceptr at;
+    void *args[] = {&at};
+    CUgraph graph;
+    CUgraphNode node;
+    CUgraphExec exec;
+    CUDA_KERNEL_NODE_PARAMS params = {.gridDimX = PROFILED_BLOCKS,
+                                      .gridDimY = 1,
+                                      .gridDimZ = 1,
+                                      .blockDimX = PROFILED_THREADS,
+                                      .blockDimY = 1,
+                                      .blockDimZ = 1,
+                                      .kernelParams = args};
+    OK(cuMemAlloc(&at, PROFILED_BYTES));
+    OK(cuModuleGetFunction(&params.func, module, "coalesced"));
+    OK(cuGraphCreate(&graph, 0));
+    OK(cuGraphAddKernelNode(&node, graph, NULL, 0, &params));
+    OK(cuGraphInstantiate(&exec, graph, 0));
+    OK(cuGraphLaunch(exec, NULL));
+    OK(cuGraphLaunch(exec, NULL));
+    OK(cuCtxSynchronize());
+    assert_int_equal(profile_of("coalesced").launches, 2);
+    assert_int_equal(profile_of("coalesced").load_sectors, 2 * 16);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+    OK(cuMemFree(at));
+    OK(cuModuleUnload(module));
+}
+
 TEST(profiles_are_off) {
     acu_sim_profile profile = {.size = sizeof profile};
     begin_with(MACHINE);
@@ -367,6 +398,7 @@ int main(void) {
         PROFILED_TEST(functions_and_exits),
         PROFILED_TEST(occupancy),
         PROFILED_TEST(kernels_add_up),
+        PROFILED_TEST(graphs),
         PROFILED_TEST(profiles_are_off),
         PROFILED_TEST(a_kernel_that_fails),
     };
