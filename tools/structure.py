@@ -50,7 +50,7 @@ ALLOWED = {
     "sim/ptx": "",
     "sim/code": f"sim/ptx sim/memory sim/stream sim/device {SIM}",
     "sim/graph": f"sim/code sim/memory sim/stream sim/device {SIM}",
-    "sim/driver": f"sim/entry sim/graph sim/code sim/memory sim/stream sim/device {SIM}",
+    "sim/driver": f"sim/entry sim/graph sim/code sim/ptx sim/memory sim/stream sim/device {SIM}",
     "sim/entry": f"sim/driver sim/graph sim/code sim/memory sim/stream sim/device {SIM}",
 }
 

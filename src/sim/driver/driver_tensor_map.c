@@ -1,7 +1,7 @@
 /* Tensor maps: what makes them valid, and making them. */
-#include "sim/code/tensor.h"
 #include "sim/device/device.h"
 #include "sim/driver/driver.h"
+#include "sim/ptx/tensor_map.h"
 
 #include <string.h>
 
@@ -19,20 +19,6 @@ typedef struct request {
     CUtensorMapFloatOOBfill fill;
     unsigned inner; /* elements of the inner dimension of a tile */
 } request;
-
-static unsigned bits_of(CUtensorMapDataType type) {
-    static const unsigned bits[] = {
-        [CU_TENSOR_MAP_DATA_TYPE_UINT8] = 8,         [CU_TENSOR_MAP_DATA_TYPE_UINT16] = 16,
-        [CU_TENSOR_MAP_DATA_TYPE_UINT32] = 32,       [CU_TENSOR_MAP_DATA_TYPE_INT32] = 32,
-        [CU_TENSOR_MAP_DATA_TYPE_UINT64] = 64,       [CU_TENSOR_MAP_DATA_TYPE_INT64] = 64,
-        [CU_TENSOR_MAP_DATA_TYPE_FLOAT16] = 16,      [CU_TENSOR_MAP_DATA_TYPE_FLOAT32] = 32,
-        [CU_TENSOR_MAP_DATA_TYPE_FLOAT64] = 64,      [CU_TENSOR_MAP_DATA_TYPE_BFLOAT16] = 16,
-        [CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ] = 32,  [CU_TENSOR_MAP_DATA_TYPE_TFLOAT32] = 32,
-        [CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ] = 32, [CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B] = 4,
-        [CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B] = 4, [CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B] = 6,
-    };
-    return (unsigned)type < sizeof bits / sizeof *bits ? bits[type] : 0;
-}
 
 static bool is_spread(CUtensorMapDataType type) {
     return type == CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B ||
@@ -54,10 +40,11 @@ static unsigned most_inner(CUtensorMapSwizzle swizzle) {
 static bool modes_are_valid(const request *r) {
     const bool interleaved = r->interleave != CU_TENSOR_MAP_INTERLEAVE_NONE;
     const unsigned least = interleaved && r->least_rank < 3 ? 3 : r->least_rank;
-    return bits_of(r->type) && (unsigned)r->interleave <= CU_TENSOR_MAP_INTERLEAVE_32B &&
+    return acu_ptx_tensor_bits(r->type) &&
+           (unsigned)r->interleave <= CU_TENSOR_MAP_INTERLEAVE_32B &&
            (unsigned)r->swizzle <= CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B &&
            (unsigned)r->promotion <= CU_TENSOR_MAP_L2_PROMOTION_L2_256B && (unsigned)r->fill <= 1 &&
-           (!r->fill || is_float(r->type)) && r->rank >= least && r->rank <= ACU_SIM_TENSOR_RANKS &&
+           (!r->fill || is_float(r->type)) && r->rank >= least && r->rank <= PTX_TENSOR_RANKS &&
            (r->interleave != CU_TENSOR_MAP_INTERLEAVE_32B ||
             r->swizzle == CU_TENSOR_MAP_SWIZZLE_32B);
 }
@@ -74,7 +61,7 @@ static bool shape_is_valid(const request *r, unsigned alignment) {
 }
 
 static bool inner_is_valid(const request *r) {
-    const unsigned bits = r->inner * bits_of(r->type);
+    const unsigned bits = r->inner * acu_ptx_tensor_bits(r->type);
     if (r->inner == 0 || r->inner > 256 || (is_spread(r->type) && r->inner != 128))
         return false;
     if (r->interleave != CU_TENSOR_MAP_INTERLEAVE_NONE)
@@ -102,22 +89,27 @@ static bool is_valid(const request *r) {
            inner_is_valid(r);
 }
 
-/* Writes the map; `box` is NULL where it is one of columns of pixels. */
-static void encode(const request *r, const cuuint32_t *box) {
-    acu_sim_tensor t = {.magic = box ? ACU_SIM_TENSOR_TILED : ACU_SIM_TENSOR_IM2COL,
-                        .rank = (uint8_t)r->rank,
-                        .bits = (uint8_t)bits_of(r->type),
-                        .fill = (uint8_t)r->fill,
-                        .address = r->address};
+/* Returns what all kinds of maps have. */
+static ptx_tensor_map map_of(const request *r, uint32_t magic) {
+    ptx_tensor_map map = {.magic = magic,
+                          .rank = (uint8_t)r->rank,
+                          .type = (uint8_t)r->type,
+                          .interleave = (uint8_t)r->interleave,
+                          .swizzle = (uint8_t)r->swizzle,
+                          .fill = (uint8_t)r->fill,
+                          .address = (uintptr_t)r->address};
     for (unsigned i = 0; i < r->rank; i++) {
-        t.shape[i] = (uint32_t)(r->shape[i] - 1);
-        t.steps[i] = (uint8_t)r->steps[i];
-        t.box[i] = (uint16_t)(box ? box[i] : 0);
+        map.shape[i] = (uint32_t)(r->shape[i] - 1);
+        map.steps[i] = (uint8_t)r->steps[i];
         if (i > 0)
-            t.strides[i - 1] = r->strides[i - 1];
+            map.strides[i - 1] = r->strides[i - 1];
     }
-    memset(r->map, 0, ACU_SIM_TENSOR_BYTES);
-    memcpy(r->map, &t, sizeof t);
+    return map;
+}
+
+static void write_map(const request *r, const ptx_tensor_map *map) {
+    memset(r->map, 0, PTX_TENSOR_BYTES);
+    memcpy(r->map, map, sizeof *map);
 }
 
 cudaError_t acu_sim_cuTensorMapEncodeTiled(
@@ -144,7 +136,10 @@ cudaError_t acu_sim_cuTensorMapEncodeTiled(
     for (unsigned i = 0; i < r.rank; i++)
         if (boxDim[i] == 0 || boxDim[i] > 256)
             return cudaErrorInvalidValue;
-    encode(&r, boxDim);
+    ptx_tensor_map map = map_of(&r, PTX_TENSOR_TILED);
+    for (unsigned i = 0; i < r.rank; i++)
+        map.box[i] = (uint16_t)boxDim[i];
+    write_map(&r, &map);
     return cudaSuccess;
 }
 
@@ -172,7 +167,14 @@ cudaError_t acu_sim_cuTensorMapEncodeIm2col(
         if (!corners_are_valid(globalDim[1 + i], pixelBoxLowerCorner[i], pixelBoxUpperCorner[i],
                                most[r.rank - 3]))
             return cudaErrorInvalidValue;
-    encode(&r, NULL);
+    ptx_tensor_map map = map_of(&r, PTX_TENSOR_IM2COL);
+    map.box[0] = (uint16_t)channelsPerPixel;
+    map.box[1] = (uint16_t)pixelsPerColumn;
+    for (unsigned i = 0; i < r.rank - 2; i++) {
+        map.lower[i] = (int16_t)pixelBoxLowerCorner[i];
+        map.upper[i] = (int16_t)pixelBoxUpperCorner[i];
+    }
+    write_map(&r, &map);
     return cudaSuccess;
 }
 
@@ -193,15 +195,17 @@ cudaError_t acu_sim_cuTensorMapEncodeIm2colWide(
          swizzle != CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B) ||
         !corners_are_valid(globalDim[1], pixelBoxLowerCornerWidth, pixelBoxUpperCornerWidth, 32767))
         return cudaErrorInvalidValue;
-    encode(&r, NULL);
+    ptx_tensor_map map = map_of(&r, PTX_TENSOR_IM2COL_WIDE);
+    write_map(&r, &map);
     return cudaSuccess;
 }
 
 cudaError_t acu_sim_cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress) {
-    acu_sim_tensor t;
-    if (!acu_sim_tensor_read(tensorMap, &t) || !globalAddress || (uintptr_t)globalAddress % 16 != 0)
+    ptx_tensor_map map;
+    if (!acu_ptx_tensor_read(tensorMap, &map) || !globalAddress ||
+        (uintptr_t)globalAddress % 16 != 0)
         return cudaErrorInvalidValue;
-    t.address = globalAddress;
-    memcpy(tensorMap, &t, sizeof t);
+    map.address = (uintptr_t)globalAddress;
+    memcpy(tensorMap, &map, sizeof map);
     return cudaSuccess;
 }

@@ -40,6 +40,14 @@ typedef struct ptx_address {
     bool narrow; /* the slot has 32 bits */
 } ptx_address;
 
+/* Returns the address of a lane. One of 32 bits wraps around. */
+static inline uint64_t ptx_lane_address(const ptx_warp *warp, ptx_address address, unsigned lane) {
+    const void *at = ptx_at(warp, address.slot);
+    if (address.narrow)
+        return (uint32_t)(((const uint32_t *)at)[lane] + (uint64_t)address.offset);
+    return ((const uint64_t *)at)[lane] + (uint64_t)address.offset;
+}
+
 struct ptx_lowering;
 ptx_address acu_ptx_address(struct ptx_lowering *lowering, const ptx_operand *operand,
                             ptx_space space);

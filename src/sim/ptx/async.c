@@ -6,6 +6,7 @@
 #include "sim/ptx/cluster.h"
 #include "sim/ptx/lower_inside.h"
 #include "sim/ptx/mbarrier.h"
+#include "sim/ptx/tensor_copy.h"
 
 #include <string.h>
 
@@ -25,13 +26,6 @@ typedef struct async_copy {
     bool has_barrier, multicast;
 } async_copy;
 
-static uint64_t address_of(const ptx_warp *w, const place *p, unsigned lane) {
-    const void *at = ptx_at(w, p->address.slot);
-    if (p->address.narrow)
-        return (uint32_t)(((const uint32_t *)at)[lane] + (uint64_t)p->address.offset);
-    return ((const uint64_t *)at)[lane] + (uint64_t)p->address.offset;
-}
-
 /* ---- cp.async: 4, 8 or 16 bytes of each lane ---- */
 
 static void copy_lane(ptx_warp *w, const ptx_op *op, unsigned lane) {
@@ -46,11 +40,11 @@ static void copy_lane(ptx_warp *w, const ptx_op *op, unsigned lane) {
         acu_ptx_fail(w, lane, op, 719, 0, "cp.async reads %zu bytes, and writes %u", read, c->size);
     if (read)
         memcpy(bytes,
-               acu_ptx_memory_at(w, op, lane, c->from.space, address_of(w, &c->from, lane), read,
-                                 c->size, false),
+               acu_ptx_memory_at(w, op, lane, c->from.space,
+                                 ptx_lane_address(w, c->from.address, lane), read, c->size, false),
                read);
-    memcpy(acu_ptx_memory_at(w, op, lane, c->to.space, address_of(w, &c->to, lane), c->size,
-                             c->size, true),
+    memcpy(acu_ptx_memory_at(w, op, lane, c->to.space, ptx_lane_address(w, c->to.address, lane),
+                             c->size, c->size, true),
            bytes, c->size);
 }
 
@@ -116,8 +110,8 @@ static void arrive(ptx_warp *w, const ptx_op *op) {
     const async_copy *c = op->more;
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
-        char *object =
-            acu_ptx_mbarrier_at(w, op, lane, c->barrier.space, address_of(w, &c->barrier, lane));
+        char *object = acu_ptx_mbarrier_at(w, op, lane, c->barrier.space,
+                                           ptx_lane_address(w, c->barrier.address, lane));
         if (op->flags)
             acu_ptx_mbarrier_arrive(w, op, lane, object);
     }
@@ -152,10 +146,10 @@ static void lower_arrive(ptx_lowering *l, const ptx_instruction *i, ptx_words *w
 static void copy_to(ptx_warp *w, const ptx_op *op, unsigned lane, const char *from, size_t bytes,
                     int rank) {
     const async_copy *c = op->more;
-    uint64_t to = address_of(w, &c->to, lane), barrier = 0;
+    uint64_t to = ptx_lane_address(w, c->to.address, lane), barrier = 0;
     ptx_space space = c->to.space;
     if (c->has_barrier)
-        barrier = address_of(w, &c->barrier, lane);
+        barrier = ptx_lane_address(w, c->barrier.address, lane);
     if (rank >= 0) {
         to = acu_ptx_cluster_address(to, (unsigned)rank);
         barrier = acu_ptx_cluster_address(barrier, (unsigned)rank);
@@ -176,8 +170,9 @@ static void do_bulk(ptx_warp *w, const ptx_op *op) {
                          op->instruction->opcode, bytes);
         if (!bytes)
             continue;
-        const char *from = acu_ptx_memory_at(w, op, lane, c->from.space,
-                                             address_of(w, &c->from, lane), bytes, 16, false);
+        const char *from =
+            acu_ptx_memory_at(w, op, lane, c->from.space,
+                              ptx_lane_address(w, c->from.address, lane), bytes, 16, false);
         if (!c->multicast)
             copy_to(w, op, lane, from, bytes, -1);
         for (unsigned mask = c->multicast ? ((const uint16_t *)ptx_at(w, c->mask))[lane] : 0; mask;
@@ -223,8 +218,12 @@ void acu_ptx_lower_cp(ptx_lowering *l, const ptx_instruction *i) {
     ptx_words words;
     acu_ptx_words(l, i, &words);
     bool known = acu_ptx_take(&words, "async"), bulk = acu_ptx_take(&words, "bulk");
-    if (!known || acu_ptx_take(&words, "tensor"))
+    if (!known)
         acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
+    if (acu_ptx_take(&words, "tensor")) {
+        acu_ptx_lower_tensor(l, i, &words);
+        return;
+    }
     if (acu_ptx_take(&words, "prefetch"))
         return;
     if (acu_ptx_take_one(&words, "commit_group wait_group wait_all") >= 0) {

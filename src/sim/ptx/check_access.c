@@ -11,14 +11,6 @@ enum { MOST_ROWS = 64 }; /* of a matrix */
 
 /* ---- where an access is ---- */
 
-static uint64_t address_of(const ptx_warp *w, const ptx_check_site *site, unsigned lane) {
-    const void *at = ptx_at(w, site->address.slot);
-    uint64_t offset = (uint64_t)site->address.offset;
-    if (site->address.narrow)
-        return (uint32_t)(((const uint32_t *)at)[lane] + offset);
-    return ((const uint64_t *)at)[lane] + offset;
-}
-
 static uint32_t word_of(const ptx_warp *w, ptx_slot slot, unsigned lane) {
     return ((const uint32_t *)ptx_at(w, slot))[lane];
 }
@@ -46,7 +38,7 @@ bool acu_ptx_check_find(const ptx_warp *w, const ptx_check_site *site, unsigned 
     *t = (ptx_checked_touch){.site = site,
                              .lane = lane,
                              .space = site->space,
-                             .address = address_of(w, site, lane),
+                             .address = ptx_lane_address(w, site->address, lane),
                              .size = site->has_size ? word_of(w, site->size, lane) : site->bytes};
     return t->size && find_space(t);
 }
@@ -114,7 +106,7 @@ static unsigned find_rows(ptx_warp *w, const ptx_op *op, ptx_checked_touch *touc
         *t = (ptx_checked_touch){.site = site,
                                  .lane = lane,
                                  .space = site->space,
-                                 .address = address_of(w, site, lane) + n * apart,
+                                 .address = ptx_lane_address(w, site->address, lane) + n * apart,
                                  .size = site->bytes};
         count += t->size && find_space(t) && find_bytes(w, op, t);
     }

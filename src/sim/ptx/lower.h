@@ -137,10 +137,10 @@ ptx_lower acu_ptx_lower_activemask, acu_ptx_lower_atom, acu_ptx_lower_barrier, a
     acu_ptx_lower_movmatrix, acu_ptx_lower_stmatrix, acu_ptx_lower_wmma, acu_ptx_lower_mapa,
     acu_ptx_lower_mbarrier, acu_ptx_lower_load, acu_ptx_lower_lop3, acu_ptx_lower_match,
     acu_ptx_lower_mov, acu_ptx_lower_nothing, acu_ptx_lower_redux, acu_ptx_lower_query,
-    acu_ptx_lower_suld, acu_ptx_lower_sured, acu_ptx_lower_sust, acu_ptx_lower_tex,
-    acu_ptx_lower_tld4, acu_ptx_lower_return, acu_ptx_lower_set, acu_ptx_lower_setp,
-    acu_ptx_lower_shfl, acu_ptx_lower_store, acu_ptx_lower_trap, acu_ptx_lower_video,
-    acu_ptx_lower_vote;
+    acu_ptx_lower_suld, acu_ptx_lower_sured, acu_ptx_lower_sust, acu_ptx_lower_tensormap,
+    acu_ptx_lower_tex, acu_ptx_lower_tld4, acu_ptx_lower_return, acu_ptx_lower_set,
+    acu_ptx_lower_setp, acu_ptx_lower_shfl, acu_ptx_lower_store, acu_ptx_lower_trap,
+    acu_ptx_lower_video, acu_ptx_lower_vote;
 
 /* Lowers barrier.cluster, whose first words are taken. */
 void acu_ptx_lower_cluster_barrier(ptx_lowering *lowering, const ptx_instruction *instruction,

@@ -59,6 +59,7 @@ static const lowering_row rows[] = {
     {"suq", acu_ptx_lower_query, false, PTX_WRITES_FIRST},
     {"sured", acu_ptx_lower_sured, false, PTX_WRITES_ANY},
     {"sust", acu_ptx_lower_sust, false, PTX_WRITES_NOTHING},
+    {"tensormap", acu_ptx_lower_tensormap, false, PTX_WRITES_NOTHING},
     {"tex", acu_ptx_lower_tex, false, PTX_WRITES_FIRST},
     {"tld4", acu_ptx_lower_tld4, false, PTX_WRITES_FIRST},
     {"trap", acu_ptx_lower_trap, false, PTX_WRITES_NOTHING},

@@ -1,0 +1,315 @@
+/*
+ * Copies of tiles between global and shared memory. As all asynchronous copies, each is made at
+ * once (async.c).
+ */
+#include "sim/ptx/tensor_copy.h"
+
+#include "sim/ptx/access.h"
+#include "sim/ptx/atomic.h"
+#include "sim/ptx/cluster.h"
+#include "sim/ptx/lower_inside.h"
+#include "sim/ptx/mbarrier.h"
+
+#include <string.h>
+
+enum { CHUNK = 16, MOST_ROW = 256 * 8 }; /* bytes */
+
+/* What an operation does; `more` of it. */
+typedef struct tensor_copy {
+    bool loads, reduces, im2col, multicast;
+    bool has_offsets; /* im2col reads pixels at offsets */
+    ptx_change change;
+    unsigned rank;
+    ptx_address map, shared, barrier;
+    ptx_slot at[PTX_TENSOR_RANKS], offsets[3], mask;
+} tensor_copy;
+
+/* A copy of one lane while it is made. */
+typedef struct tile_copy {
+    ptx_warp *w;
+    const ptx_op *op;
+    unsigned lane;
+    ptx_tensor_map map;
+    ptx_tensor_walk walk;
+    unsigned size; /* bytes of an element */
+    size_t row, bytes;
+    uint64_t address; /* of the tile in shared memory */
+    char *tile;
+} tile_copy;
+
+/* ---- the map ---- */
+
+char *acu_ptx_tensor_at(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_space space,
+                        uint64_t address, bool writes, ptx_tensor_map *map) {
+    char *bytes = acu_ptx_memory_at(w, op, lane, space, address, PTX_TENSOR_BYTES, 64, writes);
+    if (!acu_ptx_tensor_read(bytes, map))
+        acu_ptx_fail(w, lane, op, 715, address, "there is no tensor map");
+    return bytes;
+}
+
+static _Noreturn void refuse(const tile_copy *t, const char *what) {
+    acu_ptx_fail(t->w, t->lane, t->op, 801, 0, "the simulator does not copy by tensor maps %s",
+                 what);
+}
+
+/* What a kernel changed in the map may be wrong. */
+static bool is_whole(const ptx_tensor_map *m) {
+    bool whole = m->rank >= 1 && m->rank <= PTX_TENSOR_RANKS && acu_ptx_tensor_bits(m->type) &&
+                 m->box[0] && m->box[0] <= 256 && m->address % CHUNK == 0;
+    for (unsigned i = 0; whole && i < m->rank; i++)
+        whole = m->steps[i] >= 1 && m->steps[i] <= 8 && (i == 0 || m->strides[i - 1] % CHUNK == 0);
+    for (unsigned i = 1; whole && m->magic == PTX_TENSOR_TILED && i < m->rank; i++)
+        whole = m->box[i] && m->box[i] <= 256;
+    return whole;
+}
+
+static void read_map(tile_copy *t) {
+    const tensor_copy *c = t->op->more;
+    const ptx_tensor_map *m = &t->map;
+    acu_ptx_tensor_at(t->w, t->op, t->lane, PTX_GENERIC, ptx_lane_address(t->w, c->map, t->lane),
+                      false, &t->map);
+    if (!is_whole(m))
+        acu_ptx_fail(t->w, t->lane, t->op, 715, 0, "the tensor map has a field that cannot be");
+    if (m->rank != c->rank || (m->magic == PTX_TENSOR_TILED) == c->im2col)
+        acu_ptx_fail(t->w, t->lane, t->op, 715, 0, "the tensor map is one of %u dimensions%s",
+                     m->rank, m->magic == PTX_TENSOR_TILED ? "" : " for im2col");
+    if (m->magic == PTX_TENSOR_IM2COL_WIDE || acu_ptx_tensor_bits(m->type) < 8)
+        refuse(t, "of devices since compute capability 10.0");
+    if (m->interleave)
+        refuse(t, "with interleaved channels");
+    if (m->swizzle > PTX_SWIZZLE_128)
+        refuse(t, "that swizzle more than 16 bytes at once");
+    t->size = acu_ptx_tensor_bits(m->type) / 8;
+    t->row = m->box[0] * (size_t)t->size;
+    t->bytes = t->row * acu_ptx_tensor_rows(m);
+    if (t->row % CHUNK)
+        acu_ptx_fail(t->w, t->lane, t->op, 715, 0,
+                     "the tensor map has tiles with rows of %zu bytes, no multiple of 16", t->row);
+    if (m->swizzle && t->row != (size_t)CHUNK << m->swizzle)
+        refuse(t, "whose rows are shorter or longer than what is swizzled");
+}
+
+/* ---- rows ---- */
+
+static bool is_tf32(unsigned type) {
+    return type == PTX_TENSOR_TF32 || type == PTX_TENSOR_TF32_FTZ;
+}
+
+/* Makes of the row's elements what their type says. */
+static void convert(const tile_copy *t, char *row) {
+    bool flushes = t->map.type == PTX_TENSOR_F32_FTZ || t->map.type == PTX_TENSOR_TF32_FTZ;
+    for (size_t at = 0; (flushes || is_tf32(t->map.type)) && at < t->row; at += 4) {
+        uint32_t word;
+        memcpy(&word, row + at, sizeof word);
+        if (flushes && !(word & 0x7f800000))
+            word &= 0x80000000;
+        if (is_tf32(t->map.type) && word & 0x1fff)
+            refuse(t, "of tf32, where a number has more bits: how they are rounded is not known");
+        memcpy(row + at, &word, sizeof word);
+    }
+}
+
+static void fill_row(const tile_copy *t, char *row) {
+    memset(row, t->map.fill ? 0xff : 0, t->row);
+    for (size_t at = t->size - 1; t->map.fill && at < t->row; at += t->size)
+        row[at] = 0x7f;
+}
+
+/* Returns where the elements of a row are in the tensor. */
+static char *elements_at(tile_copy *t, uint64_t address, size_t bytes, bool writes) {
+    return acu_ptx_memory_at(t->w, t->op, t->lane, PTX_GLOBAL, address, bytes, 1, writes);
+}
+
+static void load_row(tile_copy *t, char *row) {
+    unsigned begin;
+    uint64_t address;
+    size_t inside = acu_ptx_tensor_row(&t->walk, &begin, &address) * (size_t)t->size;
+    if (inside < t->row)
+        fill_row(t, row);
+    if (inside)
+        memcpy(row + (size_t)begin * t->size, elements_at(t, address, inside, false), inside);
+    convert(t, row);
+}
+
+/* Returns the type of the reduction; PTX_NONE if there is none for the elements. */
+static ptx_type reduced_type(unsigned type, ptx_change change) {
+    static const uint8_t types[PTX_TENSOR_TYPES] = {
+        [PTX_TENSOR_U32] = PTX_U32, [PTX_TENSOR_S32] = PTX_S32,   [PTX_TENSOR_U64] = PTX_U64,
+        [PTX_TENSOR_S64] = PTX_S64, [PTX_TENSOR_F16] = PTX_F16,   [PTX_TENSOR_F32] = PTX_F32,
+        [PTX_TENSOR_F64] = PTX_F64, [PTX_TENSOR_BF16] = PTX_BF16,
+    };
+    ptx_type found = (ptx_type)types[type];
+    bool is_half = found == PTX_F16 || found == PTX_BF16,
+         is_float = is_half || found == PTX_F32 || found == PTX_F64;
+    if (change == PTX_CHANGE_MIN || change == PTX_CHANGE_MAX)
+        return is_float && !is_half ? PTX_NONE : found;
+    if (change == PTX_CHANGE_INC || change == PTX_CHANGE_DEC)
+        return found == PTX_U32 ? found : PTX_NONE;
+    return is_float && change != PTX_CHANGE_ADD ? PTX_NONE : found;
+}
+
+static void store_row(tile_copy *t, char *row) {
+    const tensor_copy *c = t->op->more;
+    unsigned begin;
+    uint64_t address;
+    size_t inside = acu_ptx_tensor_row(&t->walk, &begin, &address) * (size_t)t->size;
+    ptx_type type = reduced_type(t->map.type, c->change);
+    convert(t, row);
+    if (!inside)
+        return;
+    if (c->reduces && !type)
+        refuse(t, "and reduce elements of this type");
+    char *elements = elements_at(t, address, inside, true), *from = row + (size_t)begin * t->size;
+    if (!c->reduces)
+        memcpy(elements, from, inside);
+    for (size_t at = 0; c->reduces && at < inside; at += t->size) {
+        uint64_t value = 0;
+        memcpy(&value, from + at, t->size);
+        acu_ptx_change(c->change, type, elements + at, value, 0);
+    }
+}
+
+/* Copies a row, which begins `at` bytes behind the tile's first one, chunk by chunk. */
+static void copy_chunks(const tile_copy *t, size_t at, char *row, bool loads) {
+    for (size_t n = 0; n < t->row; n += CHUNK) {
+        uint64_t place = ptx_swizzled(t->address + at + n, t->map.swizzle) - t->address;
+        memcpy(loads ? t->tile + place : row + n, loads ? row + n : t->tile + place, CHUNK);
+    }
+}
+
+static void copy_rows(tile_copy *t, bool loads) {
+    char row[MOST_ROW];
+    for (size_t at = 0; at < t->bytes; at += t->row) {
+        if (loads)
+            load_row(t, row);
+        copy_chunks(t, at, row, loads);
+        if (!loads)
+            store_row(t, row);
+        acu_ptx_tensor_next(&t->walk);
+    }
+}
+
+/* ---- operations ---- */
+
+/* Returns the tile's bytes in the shared memory of a block of the cluster; negative: of this one.
+ * A barrier hears of them. */
+static char *tile_of(const tile_copy *t, int rank) {
+    const tensor_copy *c = t->op->more;
+    uint64_t to = rank < 0 ? t->address : acu_ptx_cluster_address(t->address, (unsigned)rank);
+    return acu_ptx_memory_at(t->w, t->op, t->lane, PTX_SHARED_CLUSTER, to, t->bytes, 128, c->loads);
+}
+
+static void complete(const tile_copy *t, int rank) {
+    const tensor_copy *c = t->op->more;
+    uint64_t barrier = ptx_lane_address(t->w, c->barrier, t->lane);
+    if (rank >= 0)
+        barrier = acu_ptx_cluster_address(barrier, (unsigned)rank);
+    acu_ptx_mbarrier_complete_bytes(
+        acu_ptx_mbarrier_at(t->w, t->op, t->lane, PTX_SHARED_CLUSTER, barrier), t->bytes);
+}
+
+/* Makes one copy of the tile, and more of it for the other blocks. */
+static void load(tile_copy *t, unsigned blocks) {
+    int first = blocks ? __builtin_ctz(blocks) : -1;
+    t->tile = tile_of(t, first);
+    copy_rows(t, true);
+    complete(t, first);
+    for (blocks &= blocks - 1; first >= 0 && blocks; blocks &= blocks - 1) {
+        int rank = __builtin_ctz(blocks);
+        memcpy(tile_of(t, rank), t->tile, t->bytes);
+        complete(t, rank);
+    }
+}
+
+static void copy_lane(ptx_warp *w, const ptx_op *op, unsigned lane) {
+    const tensor_copy *c = op->more;
+    tile_copy t = {.w = w, .op = op, .lane = lane};
+    unsigned blocks = c->multicast ? ((const uint16_t *)ptx_at(w, c->mask))[lane] : 0;
+    read_map(&t);
+    t.walk.map = &t.map;
+    for (unsigned i = 0; i < t.map.rank; i++)
+        t.walk.first[i] = t.walk.at[i] = ((const int32_t *)ptx_at(w, c->at[i]))[lane];
+    for (unsigned i = 0; c->has_offsets && i + 2 < t.map.rank; i++)
+        t.walk.offset[i + 1] = ((const uint16_t *)ptx_at(w, c->offsets[i]))[lane];
+    t.address = ptx_lane_address(w, c->shared, lane);
+    if (c->multicast && !blocks)
+        return;
+    if (c->loads) {
+        load(&t, blocks);
+        return;
+    }
+    t.tile = tile_of(&t, -1);
+    copy_rows(&t, false);
+}
+
+static void do_tensor(ptx_warp *w, const ptx_op *op) {
+    for (uint32_t left = w->mask; left; left &= left - 1)
+        copy_lane(w, op, (unsigned)__builtin_ctz(left));
+}
+
+/* ---- lowering ---- */
+
+/* Takes the words; returns whether the cache is hinted at. */
+static bool take_words(ptx_lowering *l, ptx_words *words, tensor_copy *c, bool prefetches) {
+    c->rank = (unsigned)acu_ptx_take_one(words, "1d 2d 3d 4d 5d") + 1;
+    bool cluster = acu_ptx_take_one(words, "shared::cluster") == 0,
+         block = acu_ptx_take_one(words, "shared::cta") == 0,
+         global = acu_ptx_take(words, "global");
+    c->loads = acu_ptx_take(words, "mbarrier::complete_tx::bytes");
+    bool stores = acu_ptx_take(words, "bulk_group");
+    c->multicast = acu_ptx_take(words, "multicast::cluster");
+    int mode = acu_ptx_take_one(words, "tile im2col im2col_no_offs");
+    bool hinted = acu_ptx_take(words, "L2::cache_hint");
+    if (c->reduces) {
+        int change = acu_ptx_take_one(words, "add min max inc dec and or xor");
+        c->change = (ptx_change)change;
+        stores &= change >= 0;
+    }
+    acu_ptx_words_end(l, words);
+    c->im2col = mode > 0;
+    c->has_offsets = mode == 1;
+    bool good = prefetches ? global
+                : c->loads ? !stores && global && cluster + block == 1 && mode != 2
+                : stores   ? global && block && !cluster && mode != 1 && !c->multicast
+                           : false;
+    if (!good || c->rank < (c->im2col ? 3u : 1u))
+        acu_ptx_invalid(l, "Unknown modifier of '%s'", acu_ptx_first_word(l));
+    return hinted;
+}
+
+static void take_vector(ptx_lowering *l, const ptx_operand *o, ptx_type type, unsigned count,
+                        ptx_slot *slots) {
+    if (o->kind == PTX_LIST ? o->element_count != count : count != 1)
+        acu_ptx_mismatch(l);
+    for (unsigned n = 0; n < count; n++)
+        slots[n] = acu_ptx_source(l, acu_ptx_element(o, n), type);
+}
+
+void acu_ptx_lower_tensor(ptx_lowering *l, const ptx_instruction *i, ptx_words *words) {
+    tensor_copy *c = acu_ptx_lower_alloc(l, sizeof *c);
+    bool prefetches = acu_ptx_take(words, "prefetch");
+    c->reduces = acu_ptx_take(words, "reduce");
+    bool hinted = take_words(l, words, c, prefetches);
+    unsigned count = (prefetches ? 1u
+                      : c->loads ? 3u
+                                 : 2u) +
+                     c->has_offsets + c->multicast + hinted;
+    unsigned map = c->loads ? 1 : 0, more = prefetches ? 1 : 3;
+    if (i->operand_count != count || i->operands[map].kind != PTX_ADDRESS ||
+        i->operands[map].element_count != 1)
+        acu_ptx_mismatch(l);
+    c->map = acu_ptx_address(l, &i->operands[map], PTX_GENERIC);
+    take_vector(l, &i->operands[map].elements[0], PTX_B32, c->rank, c->at);
+    if (c->has_offsets)
+        take_vector(l, &i->operands[more], PTX_B16, c->rank - 2, c->offsets);
+    if (prefetches)
+        return;
+    c->shared = acu_ptx_address(l, &i->operands[!c->loads], PTX_SHARED_CLUSTER);
+    if (c->loads)
+        c->barrier = acu_ptx_address(l, &i->operands[2], PTX_SHARED_CLUSTER);
+    if (c->multicast)
+        c->mask = acu_ptx_source(l, &i->operands[more + c->has_offsets], PTX_U16);
+    ptx_op *op = acu_ptx_emit(l, do_tensor);
+    op->more = c;
+    op->site = acu_ptx_site(l);
+}

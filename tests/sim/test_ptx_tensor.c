@@ -1,0 +1,682 @@
+/* Copies of tiles by tensor maps, each compared with a copy element by element. */
+#include "ptx_test.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#undef HEAD
+#define HEAD ".version 8.6\n.target sm_90a\n.address_size 64\n"
+
+enum { RANKS = 5, MOST_BYTES = 1 << 16, ROOM = 1 << 20 };
+
+static uint32_t last_random = 1;
+
+static unsigned below(unsigned count) {
+    last_random = last_random * 1664525 + 1013904223;
+    return (last_random >> 8) % count;
+}
+
+/* ---- kernels ---- */
+
+/*
+ * One thread copies a tile. The kernel's parameters are memory as large as the tile, which a load
+ * writes and a store reads, the map, where the tile is, offsets of im2col, and the tile's bytes.
+ */
+static const char parameters[] =
+    HEAD ".extern .shared .align 1024 .b8 s[];\n"
+         ".entry k(.param .u64 p, .param .align 64 .b8 map[128], .param .align 4 .b8 at[20],\n"
+         ".param .align 2 .b8 offsets[8], .param .u32 bytes)\n{\n"
+         ".reg .b32 %r<9>; .reg .b32 %c<5>; .reg .b16 %h<4>; .reg .b64 %d<9>; .reg .pred %q<5>;\n"
+         ".shared .align 8 .b8 m[8];\n"
+         "ld.param.u64 %d1, [p];\nld.param.u32 %r1, [bytes];\nmov.b64 %d2, map;\n"
+         "cvta.param.u64 %d2, %d2;\nmov.u32 %r2, s;\n"
+         "ld.param.b32 %c0, [at];\nld.param.b32 %c1, [at+4];\nld.param.b32 %c2, [at+8];\n"
+         "ld.param.b32 %c3, [at+12];\nld.param.b32 %c4, [at+16];\n"
+         "ld.param.b16 %h0, [offsets];\nld.param.b16 %h1, [offsets+2];\n"
+         "ld.param.b16 %h2, [offsets+4];\nmbarrier.init.shared.b64 [m], 1;\n";
+
+/* Loops over the words of shared memory at %r2 and of global memory at %d1. */
+#define LOOP(name, body)                                                                           \
+    "mov.u32 %r3, 0;\n" name ":\nadd.u32 %r4, %r2, %r3;\ncvt.u64.u32 %d3, %r3;\n"                  \
+    "add.u64 %d3, %d3, %d1;\n" body "add.u32 %r3, %r3, 4;\nsetp.lt.u32 %q1, %r3, %r1;\n"           \
+    "@%q1 bra " name ";\n"
+#define WAIT                                                                                       \
+    "mbarrier.arrive.expect_tx.shared.b64 %d4, [m], %r1;\n"                                        \
+    "W: mbarrier.try_wait.parity.shared.b64 %q2, [m], 0;\n@!%q2 bra W;\n"
+#define TO_MEMORY   "ld.shared.b32 %r5, [%r4];\nst.global.b32 [%d3], %r5;\n"
+#define FROM_MEMORY "ld.global.b32 %r5, [%d3];\nst.shared.b32 [%r4], %r5;\n"
+
+/* What a kernel does with the tile. */
+typedef enum way { LOADS, STORES, REDUCES } way;
+
+static const char *copy_kernel(way how, unsigned rank, const char *mode, const char *reduction) {
+    static char text[8192], vector[64];
+    static const char *const vectors[] = {"",
+                                          "{%c0}",
+                                          "{%c0, %c1}",
+                                          "{%c0, %c1, %c2}",
+                                          "{%c0, %c1, %c2, %c3}",
+                                          "{%c0, %c1, %c2, %c3, %c4}"};
+    static const char *const offsets[] = {
+        "", "", "", ", {%h0}", ", {%h0, %h1}", ", {%h0, %h1, %h2}"};
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", parameters);
+    snprintf(vector, sizeof vector, "[%%d2, %s]", vectors[rank]);
+    bool shifts = strcmp(mode, ".im2col") == 0;
+    if (how == LOADS)
+        snprintf(text + used, sizeof text - used,
+                 "cp.async.bulk.tensor.%ud.shared::cluster.global%s.mbarrier::complete_tx::bytes "
+                 "[s], %s, [m]%s;\n%s%sret;\n}\n",
+                 rank, mode, vector, shifts ? offsets[rank] : "", WAIT, LOOP("L", TO_MEMORY));
+    else
+        snprintf(text + used, sizeof text - used,
+                 "%sfence.proxy.async.shared::cta;\n"
+                 "cp.%sasync.bulk.tensor.%ud.global.shared::cta%s%s.bulk_group %s, [s];\n"
+                 "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nret;\n}\n",
+                 LOOP("L", FROM_MEMORY), how == REDUCES ? "reduce." : "", rank, reduction, mode,
+                 vector);
+    return text;
+}
+
+static CUfunction function_of(CUmodule *module, const char *text) {
+    CUfunction function = NULL;
+    *module = load_text(text);
+    OK(cuModuleGetFunction(&function, *module, "k"));
+    return function;
+}
+
+/* ---- tensors ---- */
+
+typedef struct kind {
+    CUtensorMapDataType type;
+    unsigned size;
+    bool is_float;
+} kind;
+
+static const kind kinds[] = {
+    {CU_TENSOR_MAP_DATA_TYPE_UINT8, 1, false},   {CU_TENSOR_MAP_DATA_TYPE_UINT16, 2, false},
+    {CU_TENSOR_MAP_DATA_TYPE_UINT32, 4, false},  {CU_TENSOR_MAP_DATA_TYPE_INT64, 8, false},
+    {CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, true},  {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, true},
+    {CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, true}, {CU_TENSOR_MAP_DATA_TYPE_FLOAT64, 8, true},
+};
+
+typedef struct tensor {
+    kind kind;
+    unsigned rank;
+    cuuint64_t shape[RANKS], strides[RANKS];
+    cuuint32_t box[RANKS], steps[RANKS]; /* of im2col: the box is channels, and pixels */
+    int lower[3], upper[3];
+    unsigned swizzle;
+    bool nan, im2col;
+    int at[RANKS];
+    uint16_t offsets[4];
+    size_t bytes; /* of all elements */
+} tensor;
+
+/* A row of the tile with a swizzle has that many bytes; without one, a multiple of 16. */
+static void choose_row(tensor *t) {
+    unsigned chunks = t->swizzle ? 1u << t->swizzle : 1 + below(4);
+    t->box[0] = chunks * 16 / t->kind.size;
+}
+
+static void choose_shape(tensor *t, unsigned most) {
+    size_t bytes = t->kind.size;
+    for (unsigned i = 0; i < t->rank; i++) {
+        t->shape[i] = 1 + below(i ? most : 64);
+        bytes *= t->shape[i];
+        if (!i)
+            bytes = (bytes + 15) / 16 * 16 + 16 * below(2);
+        t->strides[i] = bytes;
+    }
+    t->bytes = bytes;
+}
+
+static tensor random_tiles(unsigned rank) {
+    tensor t = {.rank = rank, .kind = kinds[below(8)], .swizzle = below(4)};
+    t.nan = t.kind.is_float && below(2);
+    choose_row(&t);
+    choose_shape(&t, t.rank > 3 ? 5 : 9);
+    for (unsigned i = 0; i < rank; i++) {
+        t.steps[i] = 1 + (below(3) == 0) * below(3);
+        if (i)
+            t.box[i] = 1 + below(rank > 3 ? 4 : 9);
+        t.at[i] = (int)below((unsigned)t.shape[i] + 4) - 4;
+    }
+    return t;
+}
+
+static tensor random_columns(unsigned rank) {
+    tensor t = {.rank = rank, .kind = kinds[below(8)], .swizzle = below(4), .im2col = true};
+    t.nan = t.kind.is_float && below(2);
+    choose_row(&t);
+    choose_shape(&t, rank > 3 ? 5 : 9);
+    t.box[1] = 1 + below(60);
+    t.steps[0] = t.steps[rank - 1] = 1;
+    t.at[0] = (int)below((unsigned)t.shape[0]);
+    t.at[rank - 1] = (int)below((unsigned)t.shape[rank - 1]);
+    for (unsigned i = 0; i + 2 < rank; i++) {
+        t.steps[i + 1] = 1 + below(2);
+        t.lower[i] = -(int)below(3);
+        t.upper[i] = -(int)below(3);
+        if ((int)t.shape[i + 1] + t.upper[i] - t.lower[i] <= 0)
+            t.upper[i] = 0;
+        unsigned pixels = (unsigned)((int)t.shape[i + 1] + t.upper[i] - t.lower[i]);
+        t.at[i + 1] = t.lower[i] + (int)below(pixels);
+        t.offsets[i] = (uint16_t)below(3);
+    }
+    return t;
+}
+
+static void encode(const tensor *t, CUdeviceptr memory, CUtensorMap *map) {
+    CUtensorMapFloatOOBfill fill = t->nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
+                                          : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
+    if (t->im2col)
+        OK(cuTensorMapEncodeIm2col(map, t->kind.type, t->rank, (void *)(uintptr_t)memory, t->shape,
+                                   t->strides, t->lower, t->upper, t->box[0], t->box[1], t->steps,
+                                   CU_TENSOR_MAP_INTERLEAVE_NONE, (CUtensorMapSwizzle)t->swizzle,
+                                   CU_TENSOR_MAP_L2_PROMOTION_NONE, fill));
+    else
+        OK(cuTensorMapEncodeTiled(map, t->kind.type, t->rank, (void *)(uintptr_t)memory, t->shape,
+                                  t->strides, t->box, t->steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                  (CUtensorMapSwizzle)t->swizzle, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                  fill));
+}
+
+/* ---- what should come out ---- */
+
+/* Returns where an element is in the tensor, in bytes; SIZE_MAX: outside. */
+static size_t offset_of(const tensor *t, const int *place) {
+    size_t offset = 0;
+    for (unsigned i = 0; i < t->rank; i++) {
+        if (place[i] < 0 || place[i] >= (int)t->shape[i])
+            return SIZE_MAX;
+        offset += (size_t)place[i] * (i ? t->strides[i - 1] : t->kind.size);
+    }
+    return offset;
+}
+
+/* Returns where an element of a row is in the tile: chunks of 16 bytes change places in a pattern
+ * of 8 lines of 128 bytes. */
+static size_t tile_offset(const tensor *t, size_t row, size_t column) {
+    static const size_t rows_in_line[] = {1, 4, 2, 1}, chunks[] = {1, 2, 4, 8};
+    size_t byte = column * t->kind.size, chunk = byte / 16;
+    if (t->swizzle)
+        chunk ^= row / rows_in_line[t->swizzle] % chunks[t->swizzle];
+    return row * t->box[0] * t->kind.size + chunk * 16 + byte % 16;
+}
+
+static size_t row_count(const tensor *t) {
+    size_t rows = 1;
+    if (t->im2col)
+        return t->box[1];
+    for (unsigned i = 1; i < t->rank; i++)
+        rows *= (t->box[i] + t->steps[i] - 1) / t->steps[i];
+    return rows;
+}
+
+/* Finds the place of the first element of a row, by division. */
+static void place_of_row(const tensor *t, size_t row, int *place) {
+    place[0] = t->at[0];
+    for (unsigned i = 1; i < t->rank && !t->im2col; i++) {
+        size_t count = (t->box[i] + t->steps[i] - 1) / t->steps[i];
+        place[i] = t->at[i] + (int)(row % count * t->steps[i]);
+        row /= count;
+    }
+    if (t->im2col)
+        memcpy(place, t->at, t->rank * sizeof *place);
+    for (; t->im2col && row > 0; row--) { /* pixel by pixel */
+        unsigned i = 1;
+        while (i + 1 < t->rank && place[i] + (int)t->steps[i] >= (int)t->shape[i] + t->upper[i - 1])
+            place[i] = t->lower[i - 1], i++;
+        place[i] += i + 1 < t->rank ? (int)t->steps[i] : 1;
+    }
+}
+
+typedef void each_element(const tensor *t, size_t in_tile, size_t in_tensor, char *tile,
+                          char *memory);
+
+static void for_each_element(const tensor *t, char *tile, char *memory, bool shifts,
+                             each_element *does) {
+    for (size_t row = 0; row < row_count(t); row++)
+        for (unsigned x = 0; x < t->box[0]; x++) {
+            int place[RANKS];
+            place_of_row(t, row, place);
+            place[0] += (int)x;
+            for (unsigned i = 0; shifts && i + 2 < t->rank; i++)
+                place[i + 1] += t->offsets[i];
+            does(t, tile_offset(t, row, x), offset_of(t, place), tile, memory);
+        }
+}
+
+static void load_element(const tensor *t, size_t in_tile, size_t in_tensor, char *tile,
+                         char *memory) {
+    if (in_tensor != SIZE_MAX) {
+        memcpy(tile + in_tile, memory + in_tensor, t->kind.size);
+        return;
+    }
+    memset(tile + in_tile, t->nan ? 0xff : 0, t->kind.size);
+    if (t->nan)
+        tile[in_tile + t->kind.size - 1] = 0x7f;
+}
+
+static void store_element(const tensor *t, size_t in_tile, size_t in_tensor, char *tile,
+                          char *memory) {
+    if (in_tensor != SIZE_MAX)
+        memcpy(memory + in_tensor, tile + in_tile, t->kind.size);
+}
+
+/* ---- the memory of a test ---- */
+
+static CUdeviceptr tensor_memory, tile_memory;
+static char tensor_bytes[ROOM], tile_bytes[MOST_BYTES], expected[ROOM];
+
+static void fill(char *bytes, size_t count) {
+    for (size_t n = 0; n < count; n++)
+        bytes[n] = (char)below(256);
+}
+
+/* Runs the kernel with what `tensor_bytes` and `tile_bytes` have, and reads them back. */
+static CUresult try_tile(const tensor *t, const char *text) {
+    CUmodule module;
+    CUtensorMap map;
+    CUfunction function = function_of(&module, text);
+    uint32_t bytes = (uint32_t)(row_count(t) * t->box[0] * t->kind.size);
+    void *arguments[] = {&tile_memory, &map, (void *)t->at, (void *)t->offsets, &bytes};
+    assert_true(bytes <= MOST_BYTES && t->bytes <= ROOM);
+    OK(cuMemcpyHtoD(tensor_memory, tensor_bytes, t->bytes));
+    OK(cuMemcpyHtoD(tile_memory, tile_bytes, bytes));
+    encode(t, tensor_memory, &map);
+    OK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, bytes, NULL, arguments, NULL));
+    CUresult result = cuCtxSynchronize();
+    if (result == CUDA_SUCCESS) {
+        OK(cuMemcpyDtoH(tensor_bytes, tensor_memory, t->bytes));
+        OK(cuMemcpyDtoH(tile_bytes, tile_memory, bytes));
+        OK(cuModuleUnload(module));
+    }
+    return result;
+}
+
+static void begin_memory(void) {
+    OK(cuMemAlloc(&tensor_memory, ROOM));
+    OK(cuMemAlloc(&tile_memory, MOST_BYTES));
+}
+
+static void end_memory(void) {
+    OK(cuMemFree(tensor_memory));
+    OK(cuMemFree(tile_memory));
+}
+
+static void describe(const tensor *t, const char *what) {
+    print_error("%s: rank %u, %u bytes, swizzle %u, box %u %u %u, steps %u %u, shape %u %u, "
+                "at %d %d %d\n",
+                what, t->rank, t->kind.size, t->swizzle, t->box[0], t->box[1], t->box[2],
+                t->steps[0], t->steps[1], (unsigned)t->shape[0], (unsigned)t->shape[1], t->at[0],
+                t->at[1], t->at[2]);
+}
+
+static void check_load(const tensor *t, const char *mode) {
+    fill(tensor_bytes, t->bytes);
+    memset(expected, 0x55, sizeof expected);
+    for_each_element(t, expected, tensor_bytes, t->im2col, load_element);
+    OK(try_tile(t, copy_kernel(LOADS, t->rank, mode, "")));
+    size_t bytes = row_count(t) * t->box[0] * t->kind.size;
+    if (memcmp(expected, tile_bytes, bytes) != 0)
+        describe(t, "load");
+    assert_memory_equal(expected, tile_bytes, bytes);
+}
+
+static void check_store(const tensor *t, const char *mode) {
+    fill(tensor_bytes, t->bytes);
+    fill(tile_bytes, sizeof tile_bytes);
+    memcpy(expected, tensor_bytes, t->bytes);
+    for_each_element(t, tile_bytes, expected, false, store_element);
+    OK(try_tile(t, copy_kernel(STORES, t->rank, mode, "")));
+    if (memcmp(expected, tensor_bytes, t->bytes) != 0)
+        describe(t, "store");
+    assert_memory_equal(expected, tensor_bytes, t->bytes);
+}
+
+TEST(tiles_are_loaded_and_stored) {
+    begin_memory();
+    for (unsigned n = 0; n < 300; n++) {
+        tensor t = random_tiles(1 + n % 5);
+        check_load(&t, n % 2 ? ".tile" : "");
+        check_store(&t, n % 2 ? "" : ".tile");
+    }
+    end_memory();
+}
+
+TEST(columns_of_pixels_are_loaded_and_stored) {
+    begin_memory();
+    for (unsigned n = 0; n < 150; n++) {
+        tensor t = random_columns(3 + n % 3);
+        check_load(&t, ".im2col");
+        check_store(&t, ".im2col_no_offs");
+    }
+    end_memory();
+}
+
+/* ---- reductions ---- */
+
+/* A tile of 32-bit integers, of which the kernel makes something with what is in memory. */
+static uint32_t reduce(unsigned how, uint32_t old, uint32_t by, bool is_signed) {
+    bool less = is_signed ? (int32_t)by < (int32_t)old : by < old;
+    switch (how) {
+    case 0:
+        return old + by;
+    case 1:
+        return less ? by : old;
+    case 2:
+        return less ? old : by;
+    case 3:
+        return old >= by ? 0 : old + 1;
+    case 4:
+        return old == 0 || old > by ? by : old - 1;
+    case 5:
+        return old & by;
+    case 6:
+        return old | by;
+    default:
+        return old ^ by;
+    }
+}
+
+TEST(tiles_are_reduced) {
+    static const char *const names[] = {".add", ".min", ".max", ".inc",
+                                        ".dec", ".and", ".or",  ".xor"};
+    begin_memory();
+    for (unsigned n = 0; n < 16; n++) {
+        bool is_signed = n >= 8;
+        if (is_signed && (n % 8 == 3 || n % 8 == 4))
+            continue;
+        tensor t = random_tiles(2);
+        t.kind = (kind){is_signed ? CU_TENSOR_MAP_DATA_TYPE_INT32 : CU_TENSOR_MAP_DATA_TYPE_UINT32,
+                        4, false};
+        t.nan = false;
+        choose_row(&t);
+        choose_shape(&t, t.rank > 3 ? 5 : 9);
+        fill(tensor_bytes, t.bytes);
+        fill(tile_bytes, sizeof tile_bytes);
+        memcpy(expected, tensor_bytes, t.bytes);
+        for (size_t row = 0; row < row_count(&t); row++)
+            for (unsigned x = 0; x < t.box[0]; x++) {
+                int place[RANKS];
+                place_of_row(&t, row, place);
+                place[0] += (int)x;
+                uint32_t old, by;
+                size_t at = offset_of(&t, place);
+                if (at == SIZE_MAX)
+                    continue;
+                memcpy(&old, expected + at, 4);
+                memcpy(&by, tile_bytes + tile_offset(&t, row, x), 4);
+                old = reduce(n % 8, old, by, is_signed);
+                memcpy(expected + at, &old, 4);
+            }
+        OK(try_tile(&t, copy_kernel(REDUCES, 2, "", names[n % 8])));
+        assert_memory_equal(expected, tensor_bytes, t.bytes);
+    }
+    end_memory();
+}
+
+/* A matrix of 8 x 4 elements, copied as a whole. */
+static tensor small(CUtensorMapDataType type, unsigned size) {
+    return (tensor){.kind = {type, size, false},
+                    .rank = 2,
+                    .shape = {8, 4},
+                    .strides = {8 * (cuuint64_t)size},
+                    .box = {8, 4},
+                    .steps = {1, 1},
+                    .bytes = 32 * (size_t)size};
+}
+
+/* 1.5 and 2 are added. */
+TEST(tiles_of_floats_are_added) {
+    static const struct {
+        CUtensorMapDataType type;
+        unsigned size;
+        uint64_t a, b, sum;
+    } rows[] = {
+        {CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, 0x3e00, 0x4000, 0x4300},
+        {CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, 0x3fc0, 0x4000, 0x4060},
+        {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, 0x3fc00000, 0x40000000, 0x40600000},
+        {CU_TENSOR_MAP_DATA_TYPE_FLOAT64, 8, 0x3ff8000000000000, 0x4000000000000000,
+         0x400c000000000000},
+        {CU_TENSOR_MAP_DATA_TYPE_UINT64, 8, UINT64_C(1) << 40, UINT64_C(1) << 41,
+         UINT64_C(3) << 40},
+    };
+    begin_memory();
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+        tensor t = small(rows[n].type, rows[n].size);
+        for (size_t at = 0; at < t.bytes; at += rows[n].size) {
+            memcpy(tensor_bytes + at, &rows[n].a, rows[n].size);
+            memcpy(tile_bytes + at, &rows[n].b, rows[n].size);
+            memcpy(expected + at, &rows[n].sum, rows[n].size);
+        }
+        OK(try_tile(&t, copy_kernel(REDUCES, 2, ".tile", ".add")));
+        assert_memory_equal(expected, tensor_bytes, t.bytes);
+    }
+    end_memory();
+}
+
+/* Subnormal numbers become zeros of the same sign; numbers of tf32 that have no more bits stay. */
+TEST(loads_convert_floats) {
+    static const uint32_t in[] = {0x3f800000, 0x00000001, 0x807fe000, 0x7f800000, 0x00800000},
+                          flushed[] = {0x3f800000, 0, 0x80000000, 0x7f800000, 0x00800000};
+    begin_memory();
+    for (unsigned n = 0; n < 3; n++) {
+        tensor t = small(n == 0   ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ
+                         : n == 1 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ
+                                  : CU_TENSOR_MAP_DATA_TYPE_TFLOAT32,
+                         4);
+        memset(tensor_bytes, 0, t.bytes);
+        memcpy(tensor_bytes, in, sizeof in);
+        if (n == 2)
+            memset(tensor_bytes + 4, 0, 4);
+        memcpy(expected, n == 2 ? tensor_bytes : (const char *)flushed, sizeof in);
+        OK(try_tile(&t, copy_kernel(LOADS, 2, "", "")));
+        assert_memory_equal(expected, tile_bytes, sizeof in);
+    }
+    end_memory();
+}
+
+/* ---- several blocks ---- */
+
+/* The first block of four loads a tile for the blocks 1 and 3. */
+TEST(a_tile_goes_to_several_blocks) {
+    CUmodule module;
+    CUtensorMap map;
+    tensor t = small(CU_TENSOR_MAP_DATA_TYPE_UINT32, 4);
+    uint32_t results[4];
+    begin_memory();
+    CUfunction function = function_of(
+        &module,
+        HEAD ".visible .entry k(.param .u64 p, .param .align 64 .b8 map[128])\n.explicitcluster\n"
+             ".reqnctapercluster 4, 1, 1\n{\n.reg .b32 %r<9>; .reg .b16 %h; .reg .b64 %d<9>;\n"
+             ".reg .pred %q<5>;\n.shared .align 128 .b8 s[128];\n.shared .align 8 .b8 m[8];\n"
+             "ld.param.u64 %d1, [p];\nmov.b64 %d2, map;\ncvta.param.u64 %d2, %d2;\n"
+             "mov.u32 %r1, %cluster_ctarank;\nmbarrier.init.shared.b64 [m], 1;\nmov.u32 %r2, 0;\n"
+             "st.shared.u32 [s+124], %r2;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n"
+             "setp.ne.u32 %q1, %r1, 0;\nmov.b16 %h, 10;\n@%q1 bra ALL;\n"
+             "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes."
+             "multicast::cluster [s], [%d2, {%r2, %r2}], [m], %h;\n"
+             "ALL: and.b32 %r3, %r1, 1;\nsetp.eq.u32 %q1, %r3, 0;\n@%q1 bra END;\n"
+             "mbarrier.arrive.expect_tx.shared.b64 %d4, [m], 128;\n"
+             "W: mbarrier.try_wait.parity.shared.b64 %q2, [m], 0;\n@!%q2 bra W;\n"
+             "END: ld.shared.u32 %r4, [s+124];\nmul.wide.u32 %d3, %r1, 4;\n"
+             "add.u64 %d3, %d3, %d1;\nst.global.u32 [%d3], %r4;\n"
+             "barrier.cluster.arrive;\nbarrier.cluster.wait;\nret;\n}\n");
+    void *arguments[] = {&tile_memory, &map};
+    uint32_t last = 77;
+    OK(cuMemcpyHtoD(tensor_memory + 124, &last, sizeof last));
+    encode(&t, tensor_memory, &map);
+    OK(cuLaunchKernel(function, 4, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL));
+    OK(cuCtxSynchronize());
+    OK(cuMemcpyDtoH(results, tile_memory, sizeof results));
+    static const uint32_t right[] = {0, 77, 0, 77};
+    assert_memory_equal(results, right, sizeof right);
+    OK(cuModuleUnload(module));
+    end_memory();
+}
+
+/* ---- maps that kernels change ---- */
+
+#define REPLACE(field, type, value)                                                                \
+    "tensormap.replace.tile." field ".shared::cta.b1024." type " [s], " value ";\n"
+
+/* A kernel changes all fields of a map of bytes to those of another one, of 32 bits. */
+TEST(a_kernel_changes_a_map) {
+    CUmodule module;
+    CUtensorMap map;
+    begin_memory();
+    CUfunction function = function_of(
+        &module, HEAD
+        ".entry k(.param .u64 p, .param .align 64 .b8 map[128], .param .u64 tensor)\n{\n"
+        ".reg .b32 %r<9>; .reg .b64 %d<9>;\n.reg .pred %q<5>;\n"
+        ".shared .align 128 .b8 s[128];\nld.param.u64 %d1, [p];\nld.param.u64 %d5, [tensor];\n"
+        "mov.u32 %r1, %tid.x;\nmul.wide.u32 %d2, %r1, 4;\nmov.b64 %d3, map;\n"
+        "add.u64 %d4, %d3, %d2;\nld.param.b32 %r2, [%d4];\nmov.u32 %r3, s;\n"
+        "shl.b32 %r4, %r1, 2;\nadd.u32 %r4, %r4, %r3;\nst.shared.b32 [%r4], %r2;\n"
+        "bar.sync 0;\nsetp.ne.u32 %q1, %r1, 0;\n@%q1 bra ALL;\nmov.u32 %r5, 3;\n" REPLACE(
+            "global_address", "b64",
+            "%d5") REPLACE("rank", "b32", "1") REPLACE("box_dim", "b32",
+                                                       "0, 8") REPLACE("box_dim", "b32", "1, %r5")
+            REPLACE("global_dim", "b32", "0, 8") REPLACE("global_dim", "b32", "1, 4") REPLACE(
+                "global_stride", "b64", "0, 48") REPLACE("element_stride", "b32", "1, 2")
+                REPLACE("elemtype", "b32", "2") REPLACE("interleave_layout", "b32", "0")
+                    REPLACE("swizzle_mode", "b32", "1") REPLACE(
+                        "fill_mode",
+                        "b32",
+                        "0") "ALL: bar.sync 0;\n"
+                             "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic."
+                             "release.gpu.sync."
+                             "aligned [%d1], [s], 128;\n"
+                             "fence.proxy.tensormap::generic.acquire.gpu [%d1], 128;\nret;\n}\n");
+    tensor t = small(CU_TENSOR_MAP_DATA_TYPE_UINT8, 1), wanted = t;
+    t.shape[0] = t.box[0] = t.strides[0] = 16;
+    t.rank = 1;
+    wanted = small(CU_TENSOR_MAP_DATA_TYPE_UINT32, 4);
+    wanted.strides[0] = 48;
+    wanted.box[1] = 3;
+    wanted.steps[1] = 2;
+    wanted.swizzle = 1;
+    void *arguments[] = {&tile_memory, &map, &tensor_memory};
+    encode(&t, tensor_memory + 512, &map);
+    OK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, arguments, NULL));
+    OK(cuCtxSynchronize());
+    OK(cuMemcpyDtoH(tile_bytes, tile_memory, sizeof map));
+    encode(&wanted, tensor_memory, &map);
+    assert_memory_equal(tile_bytes, &map, sizeof map);
+    OK(cuModuleUnload(module));
+    end_memory();
+}
+
+/* ---- what is refused ---- */
+
+static void check_fault(const tensor *t, const char *text, int code) {
+    begin_memory();
+    SAYS((CUresult)code, try_tile(t, text));
+    acu_sim_reset(MACHINE);
+    OK(cuInit(0));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+}
+
+/* Replaces a part of the text. */
+static const char *with(const char *text, const char *part, const char *instead) {
+    static char changed[8192];
+    const char *at = strstr(text, part);
+    assert_non_null(at);
+    snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, instead,
+             at + strlen(part));
+    return changed;
+}
+
+TEST(copies_that_fail) {
+    tensor t = small(CU_TENSOR_MAP_DATA_TYPE_UINT32, 4);
+    const char *load = copy_kernel(LOADS, 2, "", "");
+    memset(tile_bytes, 0, sizeof tile_bytes);
+    check_fault(&t, with(load, "[s], [%d2", "[s+64], [%d2"), 716);
+    check_fault(&t, with(load, "}], [m]", "}], [m+4]"), 716);
+    check_fault(&t, with(load, "[s], [%d2", "[s+65536], [%d2"), 700);
+    check_fault(&t, with(load, "[%d2, {", "[%d2+32, {"), 716);
+    check_fault(&t, with(load, "[%d2, {", "[%d1, {"), 715);
+    check_fault(&t, copy_kernel(LOADS, 3, "", ""), 715);
+    check_fault(&t, copy_kernel(LOADS, 3, ".im2col", ""), 715);
+    tensor columns = random_columns(3);
+    check_fault(&columns, copy_kernel(LOADS, 3, ".tile", ""), 715);
+    t.swizzle = 3; /* of rows that have 32 bytes */
+    check_fault(&t, copy_kernel(LOADS, 2, "", ""), 801);
+    t = small(CU_TENSOR_MAP_DATA_TYPE_UINT8, 1);
+    t.shape[0] = t.box[0] = t.strides[0] = 16;
+    check_fault(&t, copy_kernel(REDUCES, 2, "", ".add"), 801);
+    t = small(CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, 4);
+    memset(tensor_bytes, 0x11, t.bytes);
+    check_fault(&t, copy_kernel(LOADS, 2, "", ""), 801);
+}
+
+/* A copy beyond the memory that the map leads to. */
+TEST(a_map_leads_beyond_an_allocation) {
+    CUmodule module;
+    CUtensorMap map;
+    CUdeviceptr memory;
+    begin_memory();
+    OK(cuMemAlloc(&memory, 128));
+    tensor t = small(CU_TENSOR_MAP_DATA_TYPE_UINT32, 4);
+    t.shape[1] = 1 << 20;
+    t.at[1] = 1 << 19;
+    CUfunction function = function_of(&module, copy_kernel(LOADS, 2, "", ""));
+    uint32_t bytes = 128;
+    void *arguments[] = {&tile_memory, &map, t.at, t.offsets, &bytes};
+    encode(&t, memory, &map);
+    OK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, bytes, NULL, arguments, NULL));
+    SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
+    acu_sim_reset(MACHINE);
+    OK(cuInit(0));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+}
+
+/* Modes of later devices are refused by name, and what ptxas refuses is invalid. */
+TEST(modes_that_are_refused) {
+    static const struct {
+        const char *mode;
+        int code;
+    } rows[] = {
+        {".tile::gather4", 801},
+        {".im2col::w", 801},
+        {".im2col::w::128", 801},
+        {".im2col", 218},
+    };
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+        CUmodule module = NULL;
+        CUfunction function = NULL;
+        const char *text = copy_kernel(LOADS, 2, rows[n].mode, "");
+        CUresult result = cuModuleLoadData(&module, text);
+        if (!result)
+            result = cuModuleGetFunction(&function, module, "k");
+        uint64_t nothing[16] = {0};
+        void *arguments[] = {nothing, nothing, nothing, nothing, nothing};
+        if (!result)
+            result = cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL);
+        SAYS((CUresult)rows[n].code, result);
+        if (module)
+            OK(cuModuleUnload(module));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        C(tiles_are_loaded_and_stored),
+        C(columns_of_pixels_are_loaded_and_stored),
+        C(tiles_are_reduced),
+        C(tiles_of_floats_are_added),
+        C(loads_convert_floats),
+        C(a_tile_goes_to_several_blocks),
+        C(a_kernel_changes_a_map),
+        C(copies_that_fail),
+        C(a_map_leads_beyond_an_allocation),
+        C(modes_that_are_refused),
+    };
+    return RUN(tests);
+}
