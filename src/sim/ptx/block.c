@@ -101,6 +101,20 @@ void acu_ptx_block_begin(ptx_block *block, uint64_t number) {
     }
 }
 
+static _Noreturn void fail_at(ptx_warp *w, const ptx_split *s) {
+    unsigned lane = (unsigned)__builtin_ctz(s->mask);
+    const ptx_op *op = &w->code->ops[s->pc];
+    if (s->barrier == PTX_CLUSTER_BARRIER)
+        acu_ptx_fail(w, lane, op, 702, 0,
+                     "threads wait for ever at the cluster's barrier, to which others do not come");
+    if (s->barrier == PTX_GROUP_BARRIER)
+        acu_ptx_fail(w, lane, op, 702, 0,
+                     "a warp waits for ever for others of its group, which do not multiply");
+    acu_ptx_fail(w, lane, op, 702, 0,
+                 "threads wait for ever at barrier %u, to which others of the block do not come",
+                 s->barrier);
+}
+
 void acu_ptx_block_fail_waiting(ptx_block *block) {
     if (block->check)
         acu_ptx_check_stuck(block);
@@ -108,15 +122,7 @@ void acu_ptx_block_fail_waiting(ptx_block *block) {
         ptx_warp *w = &block->warps[n];
         for (unsigned i = 0; i < w->split_count; i++)
             if (w->splits[i].wait == PTX_AT_BARRIER)
-                acu_ptx_fail(w, (unsigned)__builtin_ctz(w->splits[i].mask),
-                             &w->code->ops[w->splits[i].pc], 702, 0,
-                             w->splits[i].barrier == PTX_CLUSTER_BARRIER
-                                 ? "threads wait for ever at the cluster's barrier, to which "
-                                   "others do not come"
-                                 : "threads wait for ever at barrier %u, to which others of the "
-                                   "block do not "
-                                   "come",
-                             w->splits[i].barrier);
+                fail_at(w, &w->splits[i]);
     }
     abort();
 }

@@ -91,6 +91,7 @@ int acu_ptx_grid_run(const ptx_launch *launch, ptx_fault *fault);
 enum {
     PTX_BARRIERS = 16,
     PTX_CLUSTER_BARRIER = PTX_BARRIERS, /* the number of the cluster's, behind those of the block */
+    PTX_GROUP_BARRIER,                  /* where the four warps of wgmma meet */
     PTX_MOST_BLOCKS = 16,               /* of a cluster */
     PTX_CACHED = 4,                     /* ranges, and textures, that a worker remembers */
 };

@@ -67,7 +67,7 @@ ptx_slot acu_ptx_temp(ptx_lowering *lowering, unsigned size);
 ptx_slot acu_ptx_constant(ptx_lowering *lowering, uint64_t bits, unsigned size);
 /* Returns a slot of zeroed state that the warp keeps, for `key`: the carry, for example. */
 ptx_slot acu_ptx_state(ptx_lowering *lowering, unsigned key, unsigned size);
-enum { PTX_STATE_CARRY, PTX_STATE_COUNT };
+enum { PTX_STATE_CARRY, PTX_STATE_FENCED, PTX_STATE_COUNT };
 /* Returns an element of a list; the operand itself if it is none. */
 const ptx_operand *acu_ptx_element(const ptx_operand *operand, unsigned number);
 /* Returns the bytes of the elements of the register that the operand is; 0: a predicate. */
@@ -140,7 +140,7 @@ ptx_lower acu_ptx_lower_activemask, acu_ptx_lower_atom, acu_ptx_lower_barrier, a
     acu_ptx_lower_suld, acu_ptx_lower_sured, acu_ptx_lower_sust, acu_ptx_lower_tensormap,
     acu_ptx_lower_tex, acu_ptx_lower_tld4, acu_ptx_lower_return, acu_ptx_lower_set,
     acu_ptx_lower_setp, acu_ptx_lower_shfl, acu_ptx_lower_store, acu_ptx_lower_trap,
-    acu_ptx_lower_video, acu_ptx_lower_vote;
+    acu_ptx_lower_video, acu_ptx_lower_vote, acu_ptx_lower_wgmma, acu_ptx_lower_setmaxnreg;
 
 /* Lowers barrier.cluster, whose first words are taken. */
 void acu_ptx_lower_cluster_barrier(ptx_lowering *lowering, const ptx_instruction *instruction,

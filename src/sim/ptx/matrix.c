@@ -28,54 +28,22 @@ const ptx_matrix_loops *acu_ptx_matrix_loops(void) {
 
 /* ---- what a warp does ---- */
 
-/* Returns whether these are four products of 8x8x4 of f16, which only Volta has in its hardware. */
-static bool is_of_volta(const ptx_product *p) {
-    return p->k == 4 && p->a.element == PTX_E_F16;
-}
-
-static bool is_fp8(ptx_element element) {
-    return element == PTX_E_E4M3 || element == PTX_E_E5M2;
-}
-
-/* Returns how a device of a compute capability, 90 for 9.0, rounds: as is published of tensor
- * cores, and as an H100 answered (docs/internals/ptx.md). */
-static ptx_rounding rounding_of(int capability, const ptx_product *p) {
-    unsigned bytes = ptx_element_bits(p->a.element) / 8;
-    ptx_rounding r = {.fraction = 25, .together = 32 / bytes};
-    if (capability < 90) {
-        r.fraction = capability < 75 ? 23 : 24;
-        r.together = (capability < 75 ? 8 : 16) / bytes;
-    }
-    if (capability == 89 && is_fp8(p->a.element)) {
-        r.fraction = 13;
-        r.short_f32 = true;
-    }
-    if (capability >= 90 && is_fp8(p->a.element)) {
-        r.way = PTX_SUM_IN_HALVES;
-        r.together = p->k / 2;
-    }
-    if (capability >= 80 && is_of_volta(p) && p->d.element == PTX_E_F32)
-        r.way = PTX_SUM_ONE_BY_ONE;
-    return r;
-}
-
-static void multiply(const ptx_matrix_loops *loops, ptx_tile *tile, const ptx_product *p,
-                     int capability) {
+void acu_ptx_multiply(ptx_tile *tile, const ptx_product *p, int capability) {
     switch (p->a.element) {
     case PTX_E_F64:
-        loops->doubles(tile);
+        p->loops->doubles(tile);
         break;
     case PTX_E_S8:
     case PTX_E_U8:
     case PTX_E_S4:
     case PTX_E_U4:
-        loops->integers(tile, p);
+        p->loops->integers(tile, p);
         break;
     case PTX_E_B1:
-        loops->bits(tile, p->by_and);
+        p->loops->bits(tile, p->by_and);
         break;
     default:
-        loops->floats(tile, p, rounding_of(capability, p));
+        p->loops->floats(tile, p, acu_ptx_rounding(capability, p));
         break;
     }
 }
@@ -84,7 +52,7 @@ static void do_product(ptx_warp *w, const ptx_op *op) {
     const ptx_product *p = op->more;
     ptx_tile tile;
     acu_ptx_fragments_read(w, p, &tile);
-    multiply(p->loops, &tile, p, w->worker->launch->machine->capability);
+    acu_ptx_multiply(&tile, p, w->worker->launch->machine->capability);
     acu_ptx_fragments_write(w, p, &tile);
 }
 
@@ -93,7 +61,7 @@ static void do_quarters(ptx_warp *w, const ptx_op *op) {
     ptx_tile tiles[4];
     for (unsigned n = 0; n < 4; n++) {
         acu_ptx_quarter_read(w, p, n, &tiles[n]);
-        multiply(p->loops, &tiles[n], p, w->worker->launch->machine->capability);
+        acu_ptx_multiply(&tiles[n], p, w->worker->launch->machine->capability);
     }
     for (unsigned n = 0; n < 4; n++)
         acu_ptx_quarter_write(w, p, n, &tiles[n]);
@@ -286,7 +254,7 @@ static void take_operands(ptx_lowering *l, const ptx_instruction *i, ptx_product
     acu_ptx_fragment(l, &i->operands[2], p->b.element, false, &p->b);
     acu_ptx_fragment(l, &i->operands[3], p->c.element, false, &p->c);
     acu_ptx_fragment(l, &i->operands[0], p->d.element, true, &p->d);
-    bool quarters = is_of_volta(p);
+    bool quarters = ptx_is_of_volta(p);
     unsigned sums = quarters ? 256 : (unsigned)p->m * p->n, k = quarters ? 16 : p->k;
     bool all = is_wmma && p->a.element == PTX_E_F16; /* 8 registers for any matrix of f16 */
     need(l, &p->a, all ? 8 : acu_ptx_fragment_size(p->a.element, p->m, k));
@@ -300,7 +268,7 @@ static void lower_product(ptx_lowering *l, const ptx_instruction *i, bool is_wmm
     take_words(l, i, p, is_wmma);
     take_operands(l, i, p, is_wmma);
     p->loops = acu_ptx_matrix_loops();
-    bool quarters = is_of_volta(p);
+    bool quarters = ptx_is_of_volta(p);
     acu_ptx_emit_together(l, quarters ? do_quarters : do_product)->more = p;
 }
 

@@ -46,7 +46,8 @@ typedef struct ptx_product {
     ptx_fragment a, b, c, d;
     bool a_columns, b_rows; /* of four products of 8x8x4, whose fragments depend on the layout */
     bool satfinite;
-    bool by_and; /* bits are multiplied by and; else by xor */
+    bool by_and;   /* bits are multiplied by and; else by xor */
+    bool by_group; /* of wgmma */
     const struct ptx_matrix_loops *loops;
 } ptx_product;
 
@@ -90,12 +91,25 @@ typedef struct ptx_matrix_loops {
 } ptx_matrix_loops;
 const ptx_matrix_loops *acu_ptx_matrix_loops(void);
 
+/* Returns whether these are four products of 8x8x4 of f16, which only Volta has in its hardware. */
+static inline bool ptx_is_of_volta(const ptx_product *product) {
+    return product->k == 4 && product->a.element == PTX_E_F16;
+}
+
+/* Returns how a device of a compute capability, 90 for 9.0, rounds. */
+ptx_rounding acu_ptx_rounding(int capability, const ptx_product *product);
+/* Multiplies the matrices of a tile, which may change them. */
+void acu_ptx_multiply(ptx_tile *tile, const ptx_product *product, int capability);
+
 /* Returns how many registers the m x k matrix a, or the k x n matrix b with n as `rows`, needs. */
 unsigned acu_ptx_fragment_size(ptx_element element, unsigned rows, unsigned k);
 /* Copies the fragments a, b and c to the tile; and d from it to the registers of active lanes. */
 void acu_ptx_fragments_read(const ptx_warp *warp, const ptx_product *product, ptx_tile *tile);
 void acu_ptx_fragments_write(const ptx_warp *warp, const ptx_product *product,
                              const ptx_tile *tile);
+/* Copy one matrix: a to the tile, c to it, and d from it. */
+void acu_ptx_fragment_read_a(const ptx_warp *warp, const ptx_product *product, ptx_tile *tile);
+void acu_ptx_fragment_read_c(const ptx_warp *warp, const ptx_product *product, ptx_tile *tile);
 /* Copy one of the four products of 8x8x4 that a warp has. */
 void acu_ptx_quarter_read(const ptx_warp *warp, const ptx_product *product, unsigned quarter,
                           ptx_tile *tile);

@@ -60,7 +60,7 @@ static void spread_doubles(const lane_double *values, double *to, unsigned row, 
 }
 
 /* The registers with the same k lie together, one for each 8 rows. */
-static void read_a(const ptx_warp *w, const ptx_product *p, ptx_tile *t) {
+void acu_ptx_fragment_read_a(const ptx_warp *w, const ptx_product *p, ptx_tile *t) {
     const ptx_fragment *f = &p->a;
     unsigned each = elements_in(f->element), rows = t->m / 8;
     for (unsigned n = 0; n < rows * t->k / (4 * each); n++) {
@@ -88,7 +88,7 @@ static void read_b(const ptx_warp *w, const ptx_product *p, ptx_tile *t) {
 /* ---- c and d ---- */
 
 /* A register, or half a register of two f16, has every other one of 64 elements: 8 rows. */
-static void read_c(const ptx_warp *w, const ptx_product *p, ptx_tile *t) {
+void acu_ptx_fragment_read_c(const ptx_warp *w, const ptx_product *p, ptx_tile *t) {
     for (unsigned n = 0; n < p->c.count; n++) {
         const void *from = ptx_at(w, p->c.slots[n]);
         const lane_word *words = from;
@@ -110,9 +110,9 @@ void acu_ptx_fragments_read(const ptx_warp *w, const ptx_product *p, ptx_tile *t
     t->m = p->m;
     t->n = p->n;
     t->k = p->a.element == PTX_E_B1 ? p->k / 32u : p->k;
-    read_a(w, p, t);
+    acu_ptx_fragment_read_a(w, p, t);
     read_b(w, p, t);
-    read_c(w, p, t);
+    acu_ptx_fragment_read_c(w, p, t);
 }
 
 static void write_words(const ptx_warp *w, ptx_slot slot, const uint32_t *words) {
