@@ -742,11 +742,6 @@ static void refuses(CUresult code, const char *instruction, const char *reason) 
 TEST(what_is_refused) {
     refuses(
         CUDA_ERROR_NOT_SUPPORTED,
-        "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1}, "
-        "{%r2, %r3}, {%f0, %f1, %f2, %f3}, %r4, 0x0;",
-        "it has no products of sparse matrices");
-    refuses(
-        CUDA_ERROR_NOT_SUPPORTED,
         "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32 {%f0, %f1, %f2, %f3}, "
         "{%r0, %r1, %r2, %r3}, {%r4, %r5}, {%f0, %f1, %f2, %f3};",
         ".kind::f8f6f4 is not known");

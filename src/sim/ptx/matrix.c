@@ -173,6 +173,13 @@ static const shape wmma_shapes[] = {
     {BITS, 8, 8, 128},    {0, 0, 0, 0},
 };
 
+/* k is that of b; half of it is stored of a. */
+static const shape sparse_shapes[] = {
+    {HALVES, 16, 8, 16}, {HALVES, 16, 8, 32},  {BRAINS, 16, 8, 16},   {BRAINS, 16, 8, 32},
+    {TF32S, 16, 8, 8},   {TF32S, 16, 8, 16},   {FP8S, 16, 8, 64},     {BYTES, 16, 8, 32},
+    {BYTES, 16, 8, 64},  {NIBBLES, 16, 8, 64}, {NIBBLES, 16, 8, 128}, {0, 0, 0, 0},
+};
+
 static bool has_shape(const shape *shapes, const ptx_product *p) {
     unsigned set = SET(p->a.element) | SET(p->b.element);
     for (; shapes->elements; shapes++)
@@ -199,6 +206,17 @@ static bool has_sum(ptx_element factor, ptx_element sum) {
     }
 }
 
+/* Whether a product has the elements and the shape. */
+static bool is_product(const ptx_product *p, bool is_wmma) {
+    if (p->sparse && (is_wmma || (SET(p->a.element) & FP8S && p->d.element == PTX_E_F16)))
+        return false;
+    return has_shape(is_wmma     ? wmma_shapes
+                     : p->sparse ? sparse_shapes
+                                 : mma_shapes,
+                     p) &&
+           has_sum(p->a.element, p->c.element) && has_sum(p->a.element, p->d.element);
+}
+
 /* ---- lowering ---- */
 
 /* Takes the types of d, a, b and c; wmma names only those of d and c where a and b are of f16. */
@@ -217,10 +235,9 @@ static void take_words(ptx_lowering *l, const ptx_instruction *i, ptx_product *p
     ptx_words words;
     unsigned m = 0, n = 0, k = 0;
     acu_ptx_words(l, i, &words);
-    if (acu_ptx_take_one(&words, "sp sp::ordered_metadata") >= 0)
-        acu_ptx_not_simulated(
-            l, "the simulator does not execute '%s': it has no products of sparse matrices",
-            i->opcode);
+    int variant = acu_ptx_take_one(&words, "sp sp::ordered_metadata");
+    p->sparse = variant >= 0;
+    p->ordered = variant == 1;
     acu_ptx_take(&words, "mma");
     acu_ptx_take(&words, "sync");
     acu_ptx_take(&words, "aligned");
@@ -236,8 +253,7 @@ static void take_words(ptx_lowering *l, const ptx_instruction *i, ptx_product *p
     acu_ptx_take(&words, "rn");
     take_elements(&words, p, is_wmma);
     acu_ptx_words_end(l, &words);
-    if (!shaped || !has_shape(is_wmma ? wmma_shapes : mma_shapes, p) ||
-        !has_sum(p->a.element, p->c.element) || !has_sum(p->a.element, p->d.element))
+    if (!shaped || !is_product(p, is_wmma))
         acu_ptx_invalid(l, "Illegal matrix shape or types for instruction '%s'",
                         acu_ptx_first_word(l));
 }
@@ -247,18 +263,37 @@ static void need(ptx_lowering *l, const ptx_fragment *f, unsigned count) {
         acu_ptx_mismatch(l);
 }
 
-static void take_operands(ptx_lowering *l, const ptx_instruction *i, ptx_product *p, bool is_wmma) {
-    if (i->operand_count != 4)
+/* Takes the metadata and the selector of a sparse matrix. */
+static void take_metadata(ptx_lowering *l, const ptx_instruction *i, ptx_product *p) {
+    unsigned stored = p->k * ptx_element_bits(p->a.element) / 2 / 8; /* bytes of a row */
+    const ptx_operand *selector = &i->operands[5];
+    p->k /= 2;
+    p->selected = (uint8_t)(stored / 16 * (ptx_element_bits(p->a.element) < 16 ? 2 : 1));
+    p->metadata = acu_ptx_source(l, &i->operands[4], PTX_B32);
+    if (selector->kind != PTX_INTEGER || selector->bits > 3)
         acu_ptx_mismatch(l);
+    p->selector = (uint8_t)selector->bits;
+    if ((p->selector + 1) * p->selected > 4)
+        acu_ptx_not_simulated(l, "the simulator does not execute '%s' with the selector %u",
+                              i->opcode, p->selector);
+}
+
+static void take_operands(ptx_lowering *l, const ptx_instruction *i, ptx_product *p, bool is_wmma) {
+    if (i->operand_count != (p->sparse ? 6 : 4))
+        acu_ptx_mismatch(l);
+    unsigned b_k = p->k;
+    if (p->sparse)
+        take_metadata(l, i, p);
     acu_ptx_fragment(l, &i->operands[1], p->a.element, false, &p->a);
     acu_ptx_fragment(l, &i->operands[2], p->b.element, false, &p->b);
     acu_ptx_fragment(l, &i->operands[3], p->c.element, false, &p->c);
     acu_ptx_fragment(l, &i->operands[0], p->d.element, true, &p->d);
     bool quarters = ptx_is_of_volta(p);
     unsigned sums = quarters ? 256 : (unsigned)p->m * p->n, k = quarters ? 16 : p->k;
+    b_k = quarters ? 16 : b_k;
     bool all = is_wmma && p->a.element == PTX_E_F16; /* 8 registers for any matrix of f16 */
     need(l, &p->a, all ? 8 : acu_ptx_fragment_size(p->a.element, p->m, k));
-    need(l, &p->b, all ? 8 : acu_ptx_fragment_size(p->b.element, p->n, k));
+    need(l, &p->b, all ? 8 : acu_ptx_fragment_size(p->b.element, p->n, b_k));
     need(l, &p->c, acu_ptx_fragment_size(p->c.element, sums, 1));
     need(l, &p->d, acu_ptx_fragment_size(p->d.element, sums, 1));
 }
@@ -268,8 +303,10 @@ static void lower_product(ptx_lowering *l, const ptx_instruction *i, bool is_wmm
     take_words(l, i, p, is_wmma);
     take_operands(l, i, p, is_wmma);
     p->loops = acu_ptx_matrix_loops();
-    bool quarters = ptx_is_of_volta(p);
-    acu_ptx_emit_together(l, quarters ? do_quarters : do_product)->more = p;
+    ptx_handler *handler = p->sparse            ? acu_ptx_multiply_sparse
+                           : ptx_is_of_volta(p) ? do_quarters
+                                                : do_product;
+    acu_ptx_emit_together(l, handler)->more = p;
 }
 
 void acu_ptx_lower_mma(ptx_lowering *l, const ptx_instruction *i) {

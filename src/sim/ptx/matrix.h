@@ -48,13 +48,18 @@ typedef struct ptx_product {
     bool satfinite;
     bool by_and;   /* bits are multiplied by and; else by xor */
     bool by_group; /* of wgmma */
+    /* Of sparse matrices, whose k is what is stored of a: the lanes' metadata, how many of four
+     * lanes have a part of it that counts, and which of them. */
+    bool sparse, ordered;
+    uint8_t selected, selector;
+    ptx_slot metadata;
     const struct ptx_matrix_loops *loops;
 } ptx_product;
 
 /* Tiles: columns lie in blocks of 8. Element (i, k) of a is a[i * k_count + k]; (k, j) of b is
  * b[(j / 8 * k_count + k) * 8 + j % 8]; (i, j) of c and d is c[(j / 8 * m + i) * 8 + j % 8]. An
  * element of b1 is a word of 32 of them, so that k_count is k / 32. */
-enum { PTX_TILE_A = 1024, PTX_TILE_B = 512, PTX_TILE_C = 256 };
+enum { PTX_TILE_A = 1024, PTX_TILE_B = 1024, PTX_TILE_C = 256 };
 typedef struct ptx_tile {
     unsigned m, n, k; /* counts of elements */
     union {
@@ -101,14 +106,18 @@ ptx_rounding acu_ptx_rounding(int capability, const ptx_product *product);
 /* Multiplies the matrices of a tile, which may change them. */
 void acu_ptx_multiply(ptx_tile *tile, const ptx_product *product, int capability);
 
+/* What mma.sp does. */
+extern ptx_handler acu_ptx_multiply_sparse;
+
 /* Returns how many registers the m x k matrix a, or the k x n matrix b with n as `rows`, needs. */
 unsigned acu_ptx_fragment_size(ptx_element element, unsigned rows, unsigned k);
 /* Copies the fragments a, b and c to the tile; and d from it to the registers of active lanes. */
 void acu_ptx_fragments_read(const ptx_warp *warp, const ptx_product *product, ptx_tile *tile);
 void acu_ptx_fragments_write(const ptx_warp *warp, const ptx_product *product,
                              const ptx_tile *tile);
-/* Copy one matrix: a to the tile, c to it, and d from it. */
+/* Copy one matrix to the tile, which has the size. */
 void acu_ptx_fragment_read_a(const ptx_warp *warp, const ptx_product *product, ptx_tile *tile);
+void acu_ptx_fragment_read_b(const ptx_warp *warp, const ptx_product *product, ptx_tile *tile);
 void acu_ptx_fragment_read_c(const ptx_warp *warp, const ptx_product *product, ptx_tile *tile);
 /* Copy one of the four products of 8x8x4 that a warp has. */
 void acu_ptx_quarter_read(const ptx_warp *warp, const ptx_product *product, unsigned quarter,

@@ -73,7 +73,7 @@ void acu_ptx_fragment_read_a(const ptx_warp *w, const ptx_product *p, ptx_tile *
     }
 }
 
-static void read_b(const ptx_warp *w, const ptx_product *p, ptx_tile *t) {
+void acu_ptx_fragment_read_b(const ptx_warp *w, const ptx_product *p, ptx_tile *t) {
     const ptx_fragment *f = &p->b;
     unsigned each = elements_in(f->element);
     for (unsigned n = 0; n < t->n / 8 * t->k / (4 * each); n++) {
@@ -111,7 +111,7 @@ void acu_ptx_fragments_read(const ptx_warp *w, const ptx_product *p, ptx_tile *t
     t->n = p->n;
     t->k = p->a.element == PTX_E_B1 ? p->k / 32u : p->k;
     acu_ptx_fragment_read_a(w, p, t);
-    read_b(w, p, t);
+    acu_ptx_fragment_read_b(w, p, t);
     acu_ptx_fragment_read_c(w, p, t);
 }
 

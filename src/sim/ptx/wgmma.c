@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { WARPS = 4, ROWS = 16, COLUMNS = 16 }; /* of a group; of a warp; of a tile */
+enum { WARPS = 4, ROWS = 16, COLUMNS = 16, MOST_K = 32 }; /* of a group; of a warp; of a tile */
 
 /* What an operation does; `more` of it. */
 typedef struct group_product {
@@ -76,7 +76,7 @@ static void multiply_part(ptx_warp *w, const ptx_op *op, unsigned part, const ui
 static void multiply(ptx_warp *group, const ptx_op *op) {
     const group_product *g = op->more;
     ptx_tile t;
-    uint32_t a[WARPS][PTX_TILE_B], b[PTX_TILE_B];
+    uint32_t a[WARPS][ROWS * MOST_K], b[COLUMNS * MOST_K];
     t.m = ROWS;
     t.k = g->part[0].k / (g->a.element == PTX_E_B1 ? 32u : 1);
     for (unsigned n = 0; n < WARPS; n++) {
