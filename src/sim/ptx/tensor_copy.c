@@ -95,17 +95,17 @@ static bool is_tf32(unsigned type) {
     return type == PTX_TENSOR_TF32 || type == PTX_TENSOR_TF32_FTZ;
 }
 
-/* Makes of the row's elements what their type says. */
-static void convert(const tile_copy *t, char *row) {
+/* Makes of a row's elements what their type says. */
+static void convert(const tile_copy *t, char *elements, size_t bytes) {
     bool flushes = t->map.type == PTX_TENSOR_F32_FTZ || t->map.type == PTX_TENSOR_TF32_FTZ;
-    for (size_t at = 0; (flushes || is_tf32(t->map.type)) && at < t->row; at += 4) {
+    for (size_t at = 0; (flushes || is_tf32(t->map.type)) && at < bytes; at += 4) {
         uint32_t word;
-        memcpy(&word, row + at, sizeof word);
+        memcpy(&word, elements + at, sizeof word);
         if (flushes && !(word & 0x7f800000))
             word &= 0x80000000;
         if (is_tf32(t->map.type) && word & 0x1fff)
             refuse(t, "of tf32, where a number has more bits: how they are rounded is not known");
-        memcpy(row + at, &word, sizeof word);
+        memcpy(elements + at, &word, sizeof word);
     }
 }
 
@@ -128,7 +128,7 @@ static void load_row(tile_copy *t, char *row) {
         fill_row(t, row);
     if (inside)
         memcpy(row + (size_t)begin * t->size, elements_at(t, address, inside, false), inside);
-    convert(t, row);
+    convert(t, row + (size_t)begin * t->size, inside);
 }
 
 /* Returns the type of the reduction; PTX_NONE if there is none for the elements. */
@@ -154,12 +154,12 @@ static void store_row(tile_copy *t, char *row) {
     uint64_t address;
     size_t inside = acu_ptx_tensor_row(&t->walk, &begin, &address) * (size_t)t->size;
     ptx_type type = reduced_type(t->map.type, c->change);
-    convert(t, row);
     if (!inside)
         return;
     if (c->reduces && !type)
         refuse(t, "and reduce elements of this type");
     char *elements = elements_at(t, address, inside, true), *from = row + (size_t)begin * t->size;
+    convert(t, from, inside);
     if (!c->reduces)
         memcpy(elements, from, inside);
     for (size_t at = 0; c->reduces && at < inside; at += t->size) {
