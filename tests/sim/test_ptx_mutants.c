@@ -210,6 +210,23 @@ static void the_original_is_right(void **state) {
     acu_ptx_module_free(module);
 }
 
+/* A text that ends anywhere is read no further; a sanitizer sees a byte behind the end. */
+static void texts_that_end_early(void **state) {
+    (void)state;
+    unsigned long read = 0;
+    for (size_t size = 1; size < original.size; size++) {
+        char *copy = malloc(size);
+        assert_non_null(copy);
+        memcpy(copy, original.bytes, size);
+        ptx_module *module = NULL;
+        ptx_error error = {.text = ""};
+        read += acu_ptx_parse(copy, size, PTX_NEWEST, &module, &error) == PTX_OK;
+        free(copy);
+        acu_ptx_module_free(module);
+    }
+    assert_true(read > 0 && read < original.size / 2);
+}
+
 /* Each text is read twice: the second time says the same. */
 static void mutants_are_read_or_refused(void **state) {
     (void)state;
@@ -245,6 +262,7 @@ static void mutants_are_read_or_refused(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_original_is_right),
+        cmocka_unit_test(texts_that_end_early),
         cmocka_unit_test(mutants_are_read_or_refused),
     };
     FILE *file = argc > 1 ? fopen(argv[1], "rb") : NULL;

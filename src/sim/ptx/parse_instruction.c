@@ -21,7 +21,7 @@ static int component_of(const char *word, size_t length) {
 
 /* Reads %tid.x and the like. False: the name is no special register. */
 static bool read_special(ptx_operand *o, const char *word, size_t length) {
-    if (*word != '%')
+    if (!length || *word != '%')
         return false;
     word++;
     length--;
