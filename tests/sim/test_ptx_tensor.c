@@ -637,6 +637,19 @@ TEST(a_map_leads_beyond_an_allocation) {
     OK(cuCtxSetCurrent(context));
 }
 
+TEST(a_prefetch_copies_nothing) {
+    begin_memory();
+    tensor t = small(CU_TENSOR_MAP_DATA_TYPE_UINT32, 4);
+    fill(tensor_bytes, t.bytes);
+    memcpy(expected, tensor_bytes, t.bytes);
+    const char *prefetch = "mbarrier.init.shared.b64 [m], 1;\nprefetch.tensormap [%d2];\n"
+                           "cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%d2, {%c0, %c1}];\n";
+    OK(try_tile(
+        &t, with(copy_kernel(LOADS, 2, "", ""), "mbarrier.init.shared.b64 [m], 1;\n", prefetch)));
+    assert_memory_equal(expected, tile_bytes, t.bytes);
+    end_memory();
+}
+
 /* Modes of later devices are refused by name, and what ptxas refuses is invalid. */
 TEST(modes_that_are_refused) {
     static const struct {
@@ -676,6 +689,7 @@ int main(void) {
         C(a_kernel_changes_a_map),
         C(copies_that_fail),
         C(a_map_leads_beyond_an_allocation),
+        C(a_prefetch_copies_nothing),
         C(modes_that_are_refused),
     };
     return RUN(tests);

@@ -15,7 +15,7 @@ static int copy_tile(const acu_sim_launch *launch, const void *bytes, const int 
     for (unsigned i = 0; i < map.rank; i++)
         walk.first[i] = walk.at[i] = at[i];
     size_t size = acu_ptx_tensor_bits(map.type) / 8, row = map.box[0] * size;
-    for (uint32_t n = acu_ptx_tensor_rows(&map); n > 0; n--, tile += row) {
+    for (uint64_t n = acu_ptx_tensor_rows(&map); n > 0; n--, tile += row) {
         unsigned begin;
         uint64_t address;
         size_t inside = acu_ptx_tensor_row(&walk, &begin, &address) * size;

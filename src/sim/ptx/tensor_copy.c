@@ -255,6 +255,7 @@ static bool take_words(ptx_lowering *l, ptx_words *words, tensor_copy *c, bool p
     bool cluster = acu_ptx_take_one(words, "shared::cluster") == 0,
          block = acu_ptx_take_one(words, "shared::cta") == 0,
          global = acu_ptx_take(words, "global");
+    prefetches = prefetches && acu_ptx_take(words, "L2");
     c->loads = acu_ptx_take(words, "mbarrier::complete_tx::bytes");
     bool stores = acu_ptx_take(words, "bulk_group");
     c->multicast = acu_ptx_take(words, "multicast::cluster");

@@ -17,8 +17,8 @@ unsigned acu_ptx_tensor_bits(unsigned type) {
     return type < PTX_TENSOR_TYPES ? bits[type] : 0;
 }
 
-uint32_t acu_ptx_tensor_rows(const ptx_tensor_map *map) {
-    uint32_t rows = 1;
+uint64_t acu_ptx_tensor_rows(const ptx_tensor_map *map) {
+    uint64_t rows = 1;
     if (map->magic != PTX_TENSOR_TILED)
         return map->box[1];
     for (unsigned i = 1; i < map->rank; i++)

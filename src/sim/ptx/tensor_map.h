@@ -69,7 +69,7 @@ typedef struct ptx_tensor_walk {
 } ptx_tensor_walk;
 
 /* Returns how many rows a tile has. */
-uint32_t acu_ptx_tensor_rows(const ptx_tensor_map *map);
+uint64_t acu_ptx_tensor_rows(const ptx_tensor_map *map);
 /* Goes to the next row; an im2col map goes through the pixels of its bounding box. */
 void acu_ptx_tensor_next(ptx_tensor_walk *walk);
 /* Finds the elements of the row that lie in the tensor: `begin` of the row's is the first one, at
