@@ -637,6 +637,31 @@ TEST(a_map_leads_beyond_an_allocation) {
     OK(cuCtxSetCurrent(context));
 }
 
+/* What a thread writes is stored behind a fence.proxy.async only; what a tile wrote needs none. */
+TEST(a_fence_is_missing) {
+    static const char fence[] = "fence.proxy.async.shared::cta;\n";
+    char found[1024];
+    acu_sim_reset(MACHINE ",check=memory,race,init,sync");
+    OK(cuInit(0));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+    begin_memory();
+    tensor t = small(CU_TENSOR_MAP_DATA_TYPE_UINT32, 4);
+    const char *store = copy_kernel(STORES, 2, "", "");
+    OK(try_tile(&t, store));
+    assert_int_equal(acu_sim_findings(NULL), 0);
+    OK(try_tile(&t, with(store, fence, "")));
+    assert_int_equal(acu_sim_findings("race"), 1);
+    assert_true(acu_sim_last_finding(found, sizeof found) > 0);
+    assert_non_null(strstr(found, "no fence.proxy.async is between the two"));
+    const char *load =
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+        "[s], [%d2, {%c0, %c1}], [m];\n" WAIT;
+    OK(try_tile(&t, with(store, fence, load)));
+    assert_int_equal(acu_sim_findings(NULL), 1);
+    end_memory();
+}
+
 TEST(a_prefetch_copies_nothing) {
     begin_memory();
     tensor t = small(CU_TENSOR_MAP_DATA_TYPE_UINT32, 4);
@@ -689,6 +714,7 @@ int main(void) {
         C(a_kernel_changes_a_map),
         C(copies_that_fail),
         C(a_map_leads_beyond_an_allocation),
+        C(a_fence_is_missing),
         C(a_prefetch_copies_nothing),
         C(modes_that_are_refused),
     };

@@ -415,7 +415,8 @@ TEST(products_that_fail) {
     check_fault(twice, 128, good, good, 719);
 }
 
-/* The first product of a kernel needs a fence, which a check misses. */
+/* The first product of a kernel needs a fence, and so does what threads write to shared memory
+ * before it: the checks miss them. Each of four warps reads rows of a, and b is read once. */
 TEST(a_fence_is_missing) {
     static uint32_t words[WORDS];
     const uint64_t good = UINT64_C(8) << 16 | UINT64_C(16) << 32;
@@ -430,6 +431,10 @@ TEST(a_fence_is_missing) {
                   good, 1));
     assert_int_equal(acu_sim_findings("sync"), before + 4);
     assert_int_equal(acu_sim_findings(NULL), before + 4);
+    OK(run_kernel(with(small_kernel(), "fence.proxy.async.shared::cta;\n", ""), THREADS, words,
+                  good, good, 1));
+    assert_int_equal(acu_sim_findings("race"), 5);
+    assert_int_equal(acu_sim_findings(NULL), before + 9);
 }
 
 /* ---- what ptxas refuses, and what is not simulated ---- */

@@ -173,6 +173,9 @@ static void do_bulk(ptx_warp *w, const ptx_op *op) {
         const char *from =
             acu_ptx_memory_at(w, op, lane, c->from.space,
                               ptx_lane_address(w, c->from.address, lane), bytes, 16, false);
+        if (c->from.space == PTX_SHARED)
+            acu_ptx_check_async_read(w, op, lane, ptx_lane_address(w, c->from.address, lane),
+                                     bytes);
         if (!c->multicast)
             copy_to(w, op, lane, from, bytes, -1);
         for (unsigned mask = c->multicast ? ((const uint16_t *)ptx_at(w, c->mask))[lane] : 0; mask;

@@ -215,7 +215,8 @@ static void fence(ptx_warp *w, const ptx_op *op) {
 }
 
 void acu_ptx_lower_fence(ptx_lowering *l, const ptx_instruction *i) {
-    (void)i;
     acu_ptx_check_fence(l);
+    if (strncmp(i->opcode, "fence.proxy.async", 17) == 0)
+        acu_ptx_check_proxy_fence(l);
     acu_ptx_emit(l, fence);
 }

@@ -34,6 +34,15 @@ void acu_ptx_check_access(struct ptx_lowering *lowering, ptx_check_site site);
 /* Adds the operation that notes a fence, if the code has checks. */
 void acu_ptx_check_fence(struct ptx_lowering *lowering);
 
+/* Adds the operation that notes a fence.proxy.async, if the code has checks. */
+void acu_ptx_check_proxy_fence(struct ptx_lowering *lowering);
+/* A lane lets bytes of its block's shared memory be read asynchronously. Returns false, and reports
+ * it, if a thread wrote some of them, and no fence is behind that. */
+bool acu_ptx_check_async_read(ptx_warp *warp, const ptx_op *op, unsigned lane, uint64_t address,
+                              uint64_t bytes);
+/* Bytes of a block's shared memory are written asynchronously. */
+void acu_ptx_check_async_write(ptx_block *block, uint64_t address, uint64_t bytes);
+
 /* ---- inside ---- */
 
 /* One lane's access. */
@@ -103,7 +112,8 @@ struct ptx_check {
 struct ptx_check_block {
     ptx_cell *shared; /* of each byte of shared memory */
     ptx_clock *clocks;
-    ptx_time fenced; /* when a thread made the last fence */
+    ptx_time fenced;  /* when a thread made the last fence */
+    ptx_time proxied; /* when a thread made the last fence.proxy.async */
     /* Threads that came to one barrier by different instructions: a mistake if some come to no more
      * barriers, and others do. `check` 0: none did. */
     ptx_finding apart;

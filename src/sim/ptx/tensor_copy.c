@@ -6,6 +6,7 @@
 
 #include "sim/ptx/access.h"
 #include "sim/ptx/atomic.h"
+#include "sim/ptx/check_inside.h"
 #include "sim/ptx/cluster.h"
 #include "sim/ptx/lower_inside.h"
 #include "sim/ptx/mbarrier.h"
@@ -196,7 +197,14 @@ static void copy_rows(tile_copy *t, bool loads) {
 static char *tile_of(const tile_copy *t, int rank) {
     const tensor_copy *c = t->op->more;
     uint64_t to = rank < 0 ? t->address : acu_ptx_cluster_address(t->address, (unsigned)rank);
-    return acu_ptx_memory_at(t->w, t->op, t->lane, PTX_SHARED_CLUSTER, to, t->bytes, 128, c->loads);
+    char *tile =
+        acu_ptx_memory_at(t->w, t->op, t->lane, PTX_SHARED_CLUSTER, to, t->bytes, 128, c->loads);
+    ptx_block *block = acu_ptx_cluster_block(t->w->block, &to);
+    if (c->loads)
+        acu_ptx_check_async_write(block, to, t->bytes);
+    else
+        acu_ptx_check_async_read(t->w, t->op, t->lane, to, t->bytes);
+    return tile;
 }
 
 static void complete(const tile_copy *t, int rank) {

@@ -1,6 +1,6 @@
 #include "sim/ptx/wgmma.h"
 
-#include "sim/ptx/access.h"
+#include "sim/ptx/check_inside.h"
 #include "sim/ptx/tensor_map.h"
 
 #include <string.h>
@@ -48,10 +48,12 @@ static uint64_t place_of(const described *d, bool transposed, unsigned n, unsign
            (uint64_t)c % 8 * chunks * CHUNK;
 }
 
-static void read_chunk(ptx_warp *w, const ptx_op *op, const described *d, uint64_t place,
-                       char *chunk) {
+/* Returns whether it was right to read the chunk, if that is looked at. */
+static bool read_chunk(ptx_warp *w, const ptx_op *op, const described *d, uint64_t place,
+                       bool looks, char *chunk) {
     uint64_t at = ptx_swizzled(d->start + place, d->swizzle);
     memcpy(chunk, acu_ptx_memory_at(w, op, 0, PTX_SHARED, at, CHUNK, CHUNK, false), CHUNK);
+    return !looks || acu_ptx_check_async_read(w, op, 0, at, CHUNK);
 }
 
 static uint32_t element_of(const char *chunk, unsigned size, unsigned n) {
@@ -67,10 +69,12 @@ void acu_ptx_shared_matrix_read(ptx_warp *w, const ptx_op *op, const ptx_shared_
              each = CHUNK / size, k_count = 2 * each;
     unsigned row = m->is_b ? 1 : k_count, column = m->is_b ? 8 : 1; /* of the tile */
     char chunk[CHUNK];
+    bool right = true; /* one report is enough */
     for (unsigned n = 0; n < (m->transposed ? count / each : count); n++)
         for (unsigned c = 0; c < (m->transposed ? k_count : 2); c++) {
             unsigned at = m->transposed ? first / each + n : first + n;
-            read_chunk(w, op, &d, place_of(&d, m->transposed, at, c), chunk);
+            right =
+                read_chunk(w, op, &d, place_of(&d, m->transposed, at, c), right, chunk) && right;
             for (unsigned e = 0; e < each; e++) {
                 unsigned i = m->transposed ? n * each + e : n, k = m->transposed ? c : c * each + e;
                 to[(i / 8 * 8 * k_count) + i % 8 * row + k * column] = element_of(chunk, size, e);
