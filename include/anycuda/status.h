@@ -70,7 +70,8 @@ enum acu_result_code {
  * NULL;`
  *
  * The variable must be initialised, and an array does not compile. To keep the object, copy the
- * pointer and set the variable to NULL.
+ * pointer and set the variable to NULL. To release it earlier, call the function that the scope's
+ * end calls, `acu_stream_cleanup(&s)`: each of these sets the variable to NULL.
  */
 #define ACU_AUTO(type) ACU_ONE_VARIABLE __attribute__((cleanup(type##_cleanup))) type
 

@@ -214,7 +214,7 @@ acu_result acu_block_release(acu_block *block) {
 }
 
 void acu_block_cleanup(acu_block **block) {
-    (void)acu_block_release(block ? *block : NULL);
+    (void)acu_block_release(acu_take(block));
 }
 
 size_t acu_block_describe(const acu_block *block, char *text, size_t size) {

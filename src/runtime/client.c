@@ -162,7 +162,7 @@ acu_result acu_client_release(acu_client *client) {
 }
 
 void acu_client_cleanup(acu_client **client) {
-    (void)acu_client_release(client ? *client : NULL);
+    (void)acu_client_release(acu_take(client));
 }
 
 size_t acu_client_describe(const acu_client *client, char *text, size_t size) {

@@ -11,6 +11,7 @@
 #include <anycuda/place.h>
 
 #include "core/fail.h"
+#include "core/take.h"
 
 #include <string.h>
 

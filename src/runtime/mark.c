@@ -98,7 +98,7 @@ acu_result acu_mark_release(acu_mark *mark) {
 }
 
 void acu_mark_cleanup(acu_mark **mark) {
-    (void)acu_mark_release(mark ? *mark : NULL);
+    (void)acu_mark_release(acu_take(mark));
 }
 
 size_t acu_mark_describe(const acu_mark *mark, char *text, size_t size) {

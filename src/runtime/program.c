@@ -161,7 +161,7 @@ acu_result acu_program_release(acu_program *program) {
 }
 
 void acu_program_cleanup(acu_program **program) {
-    (void)acu_program_release(program ? *program : NULL);
+    (void)acu_program_release(acu_take(program));
 }
 
 size_t acu_program_describe(const acu_program *program, char *text, size_t size) {

@@ -124,7 +124,7 @@ acu_result acu_replay_release(acu_replay *replay) {
 }
 
 void acu_replay_cleanup(acu_replay **replay) {
-    (void)acu_replay_release(replay ? *replay : NULL);
+    (void)acu_replay_release(acu_take(replay));
 }
 
 size_t acu_replay_describe(const acu_replay *replay, char *text, size_t size) {

@@ -130,6 +130,8 @@ static void an_empty_replay(acu_place where) {
     assert_ptr_equal(acu_replay_retain(replay), replay);
     OK(acu_replay_release(replay));
     acu_replay_cleanup(&replay);
+    assert_null(replay); /* so that the end of a scope does not release it again */
+    acu_replay_cleanup(&replay);
 }
 EVERYWHERE(an_empty_replay)
 

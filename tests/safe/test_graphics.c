@@ -321,6 +321,36 @@ static void several_at_once(void **state) {
     acu_sim_graphics_destroy(image);
 }
 
+/* A frame as docs/users/graphics.md has it: what is released early is not released again when the
+ * scope ends. */
+static acu_result frame(acu_graphics *image) {
+    ACU_AUTO(acu_buffer) *buffer = NULL;
+    ACU_AUTO(acu_array) *array = NULL;
+    acu_graphics *const both[] = {graphics, image};
+    ACU_TRY(acu_graphics_map_all(both, 2, stream));
+    ACU_TRY(acu_graphics_create_buffer(graphics, 0, ACU_U32, ACU_REST, &buffer));
+    ACU_TRY(acu_graphics_create_array(image, 0, 0, &array));
+    ACU_TRY(acu_buffer_fill(buffer, &(uint32_t){6}));
+    acu_buffer_cleanup(&buffer);
+    acu_array_cleanup(&array);
+    assert_null(buffer);
+    assert_null(array);
+    return acu_graphics_unmap_all(both, 2, NULL);
+}
+
+static void a_frame_and_another(void **state) {
+    (void)state;
+    NEEDS_OTHER_API();
+    const unsigned image = image_of(GL_2D, GL_R32UI, 4, 4, 0, 1);
+    acu_graphics *g = registered(ACU_GRAPHICS_GL_IMAGE, image, GL_2D, 0);
+    OK(frame(g));
+    OK(frame(g));
+    assert_int_equal(acu_release_error(NULL), 0);
+    assert_int_equal(seen(3), 6);
+    OK(acu_graphics_release(g));
+    acu_sim_graphics_destroy(image);
+}
+
 /* ---- order ---- */
 
 /* The other API's next access comes after all uses, whatever stream unmaps. */
@@ -734,6 +764,7 @@ int main(void) {
         GRAPHICS_TEST(an_image_of_three_dimensions),
         GRAPHICS_TEST(textures_and_surfaces),
         GRAPHICS_TEST(several_at_once),
+        GRAPHICS_TEST(a_frame_and_another),
         GRAPHICS_TEST(uses_on_other_streams),
         GRAPHICS_TEST(mapped_again_on_another_stream),
         GRAPHICS_TEST(mapped_again_after_its_stream),

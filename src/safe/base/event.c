@@ -119,7 +119,7 @@ acu_result acu_event_release(acu_event *event) {
 }
 
 void acu_event_cleanup(acu_event **event) {
-    (void)acu_event_release(event ? *event : NULL);
+    (void)acu_event_release(acu_take(event));
 }
 
 size_t acu_event_describe(const acu_event *event, char *text, size_t size) {

@@ -99,7 +99,7 @@ acu_result acu_execution_context_release(acu_execution_context *context) {
 }
 
 void acu_execution_context_cleanup(acu_execution_context **context) {
-    (void)acu_execution_context_release(context ? *context : NULL);
+    (void)acu_execution_context_release(acu_take(context));
 }
 
 size_t acu_execution_context_describe(const acu_execution_context *context, char *text,

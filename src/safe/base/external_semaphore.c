@@ -324,7 +324,7 @@ acu_result acu_external_semaphore_release(acu_external_semaphore *semaphore) {
 }
 
 void acu_external_semaphore_cleanup(acu_external_semaphore **semaphore) {
-    (void)acu_external_semaphore_release(semaphore ? *semaphore : NULL);
+    (void)acu_external_semaphore_release(acu_take(semaphore));
 }
 
 size_t acu_external_semaphore_describe(const acu_external_semaphore *semaphore, char *text,

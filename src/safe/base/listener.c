@@ -124,7 +124,7 @@ acu_result acu_listener_release(acu_listener *listener) {
 }
 
 void acu_listener_cleanup(acu_listener **listener) {
-    (void)acu_listener_release(listener ? *listener : NULL);
+    (void)acu_listener_release(acu_take(listener));
 }
 
 size_t acu_listener_describe(const acu_listener *listener, char *text, size_t size) {

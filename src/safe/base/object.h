@@ -15,6 +15,7 @@
 #include "core/abi.h"
 #include "core/fail.h"
 #include "core/audience.h"
+#include "core/take.h"
 
 /* Most calls run through this function: the linker lays such functions together. */
 #define ACU_HOT __attribute__((hot))

@@ -96,7 +96,7 @@ acu_result acu_domain_release(acu_domain *domain) {
 }
 
 void acu_domain_cleanup(acu_domain **domain) {
-    (void)acu_domain_release(domain ? *domain : NULL);
+    (void)acu_domain_release(acu_take(domain));
 }
 
 size_t acu_domain_describe(const acu_domain *domain, char *text, size_t size) {

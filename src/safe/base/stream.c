@@ -340,7 +340,7 @@ acu_result acu_stream_release(acu_stream *stream) {
 }
 
 void acu_stream_cleanup(acu_stream **stream) {
-    (void)acu_stream_release(stream ? *stream : NULL);
+    (void)acu_stream_release(acu_take(stream));
 }
 
 size_t acu_stream_describe(const acu_stream *stream, char *text, size_t size) {

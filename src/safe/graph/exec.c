@@ -196,7 +196,7 @@ acu_result acu_exec_release(acu_exec *exec) {
 }
 
 void acu_exec_cleanup(acu_exec **exec) {
-    (void)acu_exec_release(exec ? *exec : NULL);
+    (void)acu_exec_release(acu_take(exec));
 }
 
 size_t acu_exec_describe(const acu_exec *exec, char *text, size_t size) {

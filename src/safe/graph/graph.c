@@ -160,7 +160,7 @@ acu_result acu_graph_release(acu_graph *graph) {
 }
 
 void acu_graph_cleanup(acu_graph **graph) {
-    (void)acu_graph_release(graph ? *graph : NULL);
+    (void)acu_graph_release(acu_take(graph));
 }
 
 size_t acu_graph_describe(const acu_graph *graph, char *text, size_t size) {

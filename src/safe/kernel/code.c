@@ -177,7 +177,7 @@ acu_result acu_code_release(acu_code *code) {
 }
 
 void acu_code_cleanup(acu_code **code) {
-    (void)acu_code_release(code ? *code : NULL);
+    (void)acu_code_release(acu_take(code));
 }
 
 size_t acu_code_describe(const acu_code *code, char *text, size_t size) {

@@ -413,7 +413,7 @@ acu_result acu_code_cache_release(acu_code_cache *cache) {
 }
 
 void acu_code_cache_cleanup(acu_code_cache **cache) {
-    (void)acu_code_cache_release(cache ? *cache : NULL);
+    (void)acu_code_cache_release(acu_take(cache));
 }
 
 size_t acu_code_cache_describe(const acu_code_cache *cache, char *text, size_t size) {

@@ -308,7 +308,7 @@ acu_result acu_kernel_release(acu_kernel *kernel) {
 }
 
 void acu_kernel_cleanup(acu_kernel **kernel) {
-    (void)acu_kernel_release(kernel ? *kernel : NULL);
+    (void)acu_kernel_release(acu_take(kernel));
 }
 
 size_t acu_kernel_describe(const acu_kernel *kernel, char *text, size_t size) {

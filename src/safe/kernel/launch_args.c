@@ -59,7 +59,7 @@ acu_result acu_args_release(acu_args *args) {
 }
 
 void acu_args_cleanup(acu_args **args) {
-    (void)acu_args_release(args ? *args : NULL);
+    (void)acu_args_release(acu_take(args));
 }
 
 size_t acu_args_describe(const acu_args *args, char *text, size_t size) {

@@ -378,7 +378,7 @@ acu_result acu_module_release(acu_module *module) {
 }
 
 void acu_module_cleanup(acu_module **module) {
-    (void)acu_module_release(module ? *module : NULL);
+    (void)acu_module_release(acu_take(module));
 }
 
 size_t acu_module_describe(const acu_module *module, char *text, size_t size) {

@@ -66,7 +66,7 @@ acu_result acu_allocator_release(acu_allocator *allocator) {
 }
 
 void acu_allocator_cleanup(acu_allocator **allocator) {
-    (void)acu_allocator_release(allocator ? *allocator : NULL);
+    (void)acu_allocator_release(acu_take(allocator));
 }
 
 size_t acu_allocator_describe(const acu_allocator *allocator, char *text, size_t size) {

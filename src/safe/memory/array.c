@@ -112,7 +112,7 @@ acu_result acu_array_release(acu_array *array) {
 }
 
 void acu_array_cleanup(acu_array **array) {
-    (void)acu_array_release(array ? *array : NULL);
+    (void)acu_array_release(acu_take(array));
 }
 
 size_t acu_array_describe(const acu_array *array, char *text, size_t size) {

@@ -301,7 +301,7 @@ ACU_HOT acu_result acu_buffer_release(acu_buffer *buffer) {
 }
 
 void acu_buffer_cleanup(acu_buffer **buffer) {
-    (void)acu_buffer_release(buffer ? *buffer : NULL);
+    (void)acu_buffer_release(acu_take(buffer));
 }
 
 size_t acu_buffer_describe(const acu_buffer *buffer, char *text, size_t size) {

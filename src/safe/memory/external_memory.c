@@ -206,7 +206,7 @@ acu_result acu_external_memory_release(acu_external_memory *memory) {
 }
 
 void acu_external_memory_cleanup(acu_external_memory **memory) {
-    (void)acu_external_memory_release(memory ? *memory : NULL);
+    (void)acu_external_memory_release(acu_take(memory));
 }
 
 size_t acu_external_memory_describe(const acu_external_memory *memory, char *text, size_t size) {

@@ -292,7 +292,7 @@ acu_result acu_graphics_release(acu_graphics *graphics) {
 }
 
 void acu_graphics_cleanup(acu_graphics **graphics) {
-    (void)acu_graphics_release(graphics ? *graphics : NULL);
+    (void)acu_graphics_release(acu_take(graphics));
 }
 
 size_t acu_graphics_describe(const acu_graphics *graphics, char *text, size_t size) {

@@ -171,7 +171,7 @@ acu_result acu_mipmap_release(acu_mipmap *mipmap) {
 }
 
 void acu_mipmap_cleanup(acu_mipmap **mipmap) {
-    (void)acu_mipmap_release(mipmap ? *mipmap : NULL);
+    (void)acu_mipmap_release(acu_take(mipmap));
 }
 
 size_t acu_mipmap_describe(const acu_mipmap *mipmap, char *text, size_t size) {

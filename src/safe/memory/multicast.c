@@ -308,7 +308,7 @@ acu_result acu_multicast_release(acu_multicast *multicast) {
 }
 
 void acu_multicast_cleanup(acu_multicast **multicast) {
-    (void)acu_multicast_release(multicast ? *multicast : NULL);
+    (void)acu_multicast_release(acu_take(multicast));
 }
 
 size_t acu_multicast_describe(const acu_multicast *multicast, char *text, size_t size) {

@@ -315,7 +315,7 @@ acu_result acu_physical_release(acu_physical *physical) {
 }
 
 void acu_physical_cleanup(acu_physical **physical) {
-    (void)acu_physical_release(physical ? *physical : NULL);
+    (void)acu_physical_release(acu_take(physical));
 }
 
 size_t acu_physical_describe(const acu_physical *physical, char *text, size_t size) {

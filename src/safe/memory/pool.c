@@ -161,7 +161,7 @@ acu_result acu_pool_release(acu_pool *pool) {
 }
 
 void acu_pool_cleanup(acu_pool **pool) {
-    (void)acu_pool_release(pool ? *pool : NULL);
+    (void)acu_pool_release(acu_take(pool));
 }
 
 size_t acu_pool_describe(const acu_pool *pool, char *text, size_t size) {

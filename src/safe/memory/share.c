@@ -177,7 +177,7 @@ acu_result acu_share_release(acu_share *share) {
 }
 
 void acu_share_cleanup(acu_share **share) {
-    (void)acu_share_release(share ? *share : NULL);
+    (void)acu_share_release(acu_take(share));
 }
 
 size_t acu_share_describe(const acu_share *share, char *text, size_t size) {

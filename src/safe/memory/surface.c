@@ -70,7 +70,7 @@ acu_result acu_surface_release(acu_surface *surface) {
 }
 
 void acu_surface_cleanup(acu_surface **surface) {
-    (void)acu_surface_release(surface ? *surface : NULL);
+    (void)acu_surface_release(acu_take(surface));
 }
 
 size_t acu_surface_describe(const acu_surface *surface, char *text, size_t size) {

@@ -203,7 +203,7 @@ acu_result acu_tensor_map_release(acu_tensor_map *map) {
 }
 
 void acu_tensor_map_cleanup(acu_tensor_map **map) {
-    (void)acu_tensor_map_release(map ? *map : NULL);
+    (void)acu_tensor_map_release(acu_take(map));
 }
 
 size_t acu_tensor_map_describe(const acu_tensor_map *map, char *text, size_t size) {

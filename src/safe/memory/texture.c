@@ -348,7 +348,7 @@ acu_result acu_texture_release(acu_texture *texture) {
 }
 
 void acu_texture_cleanup(acu_texture **texture) {
-    (void)acu_texture_release(texture ? *texture : NULL);
+    (void)acu_texture_release(acu_take(texture));
 }
 
 size_t acu_texture_describe(const acu_texture *texture, char *text, size_t size) {

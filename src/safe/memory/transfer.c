@@ -196,7 +196,7 @@ acu_result acu_transfer_release(acu_transfer *transfer) {
 }
 
 void acu_transfer_cleanup(acu_transfer **transfer) {
-    (void)acu_transfer_release(transfer ? *transfer : NULL);
+    (void)acu_transfer_release(acu_take(transfer));
 }
 
 size_t acu_transfer_describe(const acu_transfer *transfer, char *text, size_t size) {

@@ -351,7 +351,7 @@ acu_result acu_virtual_release(acu_virtual *addresses) {
 }
 
 void acu_virtual_cleanup(acu_virtual **addresses) {
-    (void)acu_virtual_release(addresses ? *addresses : NULL);
+    (void)acu_virtual_release(acu_take(addresses));
 }
 
 size_t acu_virtual_describe(const acu_virtual *addresses, char *text, size_t size) {
