@@ -138,6 +138,25 @@ static uint64_t ideal_sectors(const profiled_lanes *lanes) {
     return (bytes + SECTOR - 1) / SECTOR;
 }
 
+/* Returns how many lanes before this one, or itself, have its address. */
+static unsigned nth_at_address(const profiled_lanes *lanes, unsigned lane) {
+    unsigned count = 0;
+    for (unsigned n = 0; n <= lane; n++)
+        count += lanes->address[n] == lanes->address[lane];
+    return count;
+}
+
+/* A GPU goes to a sector as often as lanes meet at one of its addresses: the lane that is the n-th
+ * at its address goes there with the others that are the n-th. An atomic operation is aligned, so
+ * that it is in one sector. */
+static unsigned atomic_sectors(const profiled_lanes *lanes) {
+    profiled_set visits;
+    visits.count = 0;
+    for (unsigned n = 0; n < lanes->count; n++)
+        add_number(&visits, lanes->address[n] / SECTOR * PTX_LANES + nth_at_address(lanes, n) - 1);
+    return visits.count;
+}
+
 static void count_atomic(const profiled_lanes *lanes, uint64_t *counts) {
     profiled_set addresses;
     addresses.count = 0;
@@ -149,13 +168,13 @@ static void count_atomic(const profiled_lanes *lanes, uint64_t *counts) {
 
 static void count_global(const ptx_check_site *site, const profiled_lanes *lanes,
                          uint64_t *counts) {
-    unsigned sectors = global_sectors(lanes);
     if (site->atomic) {
         counts[PTX_COUNT_ATOMICS]++;
-        counts[PTX_COUNT_ATOMIC_SECTORS] += sectors;
+        counts[PTX_COUNT_ATOMIC_SECTORS] += atomic_sectors(lanes);
         count_atomic(lanes, counts);
         return;
     }
+    unsigned sectors = global_sectors(lanes);
     counts[site->reads ? PTX_COUNT_LOADS : PTX_COUNT_STORES]++;
     counts[site->reads ? PTX_COUNT_LOAD_SECTORS : PTX_COUNT_STORE_SECTORS] += sectors;
     counts[site->reads ? PTX_COUNT_LOAD_IDEAL : PTX_COUNT_STORE_IDEAL] += ideal_sectors(lanes);
