@@ -81,6 +81,39 @@ TEST(mistakes_with_an_mbarrier) {
           CUDA_ERROR_MISALIGNED_ADDRESS);
 }
 
+/* Adds 16 words of shared memory to those of global memory, and 8 numbers of f16; then the least of
+ * words to shared memory, whose barrier hears of them. */
+TEST(bulk_copies_that_reduce) {
+    uint32_t words[64];
+    count_up(words, 64);
+    for (unsigned n = 16; n < 20; n++)
+        words[n] = 0x3c004000; /* 2 and 1 */
+    run(HEAD
+        ".entry k(.param .u64 p) {\n.reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<5>;\n"
+        ".shared .align 16 .b8 s[256];\n.shared .align 8 .b8 m[8];\nld.param.u64 %d1, [p];\n"
+        "mbarrier.init.shared.b64 [m], 1;\n"
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%d1], 256, "
+        "[m];\nmbarrier.arrive.expect_tx.shared.b64 %d2, [m], 256;\n"
+        "W: mbarrier.try_wait.shared.b64 %p1, [m], %d2;\n@!%p1 bra W;\n"
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d1], [s], 64;\n"
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.f16 [%d1+64], [s+64], "
+        "16;\n"
+        "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.min.s32 "
+        "[s+128], [s], 64, [m];\nmbarrier.arrive.expect_tx.shared.b64 %d2, [m], 64;\n"
+        "V: mbarrier.try_wait.shared.b64 %p1, [m], %d2;\n@!%p1 bra V;\n"
+        "cp.async.bulk.global.shared::cta.bulk_group [%d1+128], [s+128], 64;\n"
+        "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;\nret;\n}\n",
+        1, 1, words, 64);
+    for (uint32_t n = 0; n < 16; n++) {
+        assert_int_equal(words[n], 2 * n);
+        assert_int_equal(words[32 + n], n);
+        assert_int_equal(words[48 + n], 48 + n);
+    }
+    for (uint32_t n = 16; n < 20; n++)
+        assert_int_equal(words[n], 0x40004400);
+    assert_int_equal(words[20], 20);
+}
+
 /* ---- clusters ---- */
 
 /* Each block reads the number that the next one of its cluster has in shared memory. */
@@ -189,15 +222,11 @@ TEST(mistakes_with_the_heap) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        C(copies_to_shared_memory),
-        C(phases_of_an_mbarrier),
-        C(a_bulk_copy_and_its_mbarrier),
-        C(mistakes_with_an_mbarrier),
-        C(blocks_of_a_cluster_share_memory),
-        C(a_barrier_of_the_grid),
-        C(memory_of_the_heap),
-        C(the_heap_has_a_limit),
-        C(mistakes_with_the_heap),
+        C(copies_to_shared_memory),      C(phases_of_an_mbarrier),
+        C(a_bulk_copy_and_its_mbarrier), C(mistakes_with_an_mbarrier),
+        C(bulk_copies_that_reduce),      C(blocks_of_a_cluster_share_memory),
+        C(a_barrier_of_the_grid),        C(memory_of_the_heap),
+        C(the_heap_has_a_limit),         C(mistakes_with_the_heap),
     };
     return RUN(tests);
 }

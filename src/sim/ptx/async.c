@@ -2,6 +2,7 @@
  * Asynchronous copies. A copy may be over as early as it likes, so each is made at once, and who
  * waits for copies has nothing to wait for.
  */
+#include "sim/ptx/atomic.h"
 #include "sim/ptx/check_inside.h"
 #include "sim/ptx/cluster.h"
 #include "sim/ptx/lower_inside.h"
@@ -24,6 +25,9 @@ typedef struct async_copy {
     bool has_ignored; /* cp.async reads nothing where the predicate `ignored` is true */
     ptx_slot ignored, mask;
     bool has_barrier, multicast;
+    bool reduces; /* what is there is changed by what is read */
+    ptx_change change;
+    ptx_type type;
 } async_copy;
 
 /* ---- cp.async: 4, 8 or 16 bytes of each lane ---- */
@@ -66,8 +70,9 @@ static void check_side(ptx_lowering *l, const place *side, const async_copy *c, 
                                              .bytes = c->size,
                                              .has_size = !c->size || (c->has_bytes && !writes),
                                              .size = c->bytes,
-                                             .reads = !writes,
-                                             .writes = writes});
+                                             .reads = !writes || c->reduces,
+                                             .writes = writes,
+                                             .strong = writes && c->reduces});
 }
 
 static void lower_copy(ptx_lowering *l, const ptx_instruction *i, ptx_words *words) {
@@ -141,6 +146,15 @@ static void lower_arrive(ptx_lowering *l, const ptx_instruction *i, ptx_words *w
 
 /* ---- cp.async.bulk: many bytes of one lane ---- */
 
+static void reduce(const async_copy *c, char *to, const char *from, size_t bytes) {
+    size_t size = acu_ptx_type_size(c->type);
+    for (size_t at = 0; at < bytes; at += size) {
+        uint64_t value = 0;
+        memcpy(&value, from + at, size);
+        acu_ptx_change(c->change, c->type, to + at, value, 0);
+    }
+}
+
 /* Copies to the block of this rank in the cluster, and tells its barrier; to the addresses
  * themselves where the rank is negative. */
 static void copy_to(ptx_warp *w, const ptx_op *op, unsigned lane, const char *from, size_t bytes,
@@ -154,7 +168,11 @@ static void copy_to(ptx_warp *w, const ptx_op *op, unsigned lane, const char *fr
         to = acu_ptx_cluster_address(to, (unsigned)rank);
         barrier = acu_ptx_cluster_address(barrier, (unsigned)rank);
     }
-    memcpy(acu_ptx_memory_at(w, op, lane, space, to, bytes, 16, true), from, bytes);
+    char *at = acu_ptx_memory_at(w, op, lane, space, to, bytes, 16, true);
+    if (c->reduces)
+        reduce(c, at, from, bytes);
+    else
+        memcpy(at, from, bytes);
     if (c->has_barrier)
         acu_ptx_mbarrier_complete_bytes(
             acu_ptx_mbarrier_at(w, op, lane, PTX_SHARED_CLUSTER, barrier), bytes);
@@ -184,6 +202,17 @@ static void do_bulk(ptx_warp *w, const ptx_op *op) {
     }
 }
 
+/* Takes what cp.reduce makes of what is there. */
+static void take_reduction(ptx_lowering *l, ptx_words *words, async_copy *c) {
+    int change = acu_ptx_take_one(words, "add min max inc dec and or xor");
+    acu_ptx_take(words, "noftz");
+    c->change = (ptx_change)change;
+    c->type = acu_ptx_take_type(words);
+    if (change < 0 || !acu_ptx_is_reduction(c->change, c->type))
+        acu_ptx_invalid(l, "Unexpected instruction types specified for '%s'",
+                        acu_ptx_first_word(l));
+}
+
 static void lower_bulk(ptx_lowering *l, const ptx_instruction *i, ptx_words *words) {
     async_copy *c = acu_ptx_lower_alloc(l, sizeof *c);
     bool has_policy;
@@ -191,6 +220,9 @@ static void lower_bulk(ptx_lowering *l, const ptx_instruction *i, ptx_words *wor
     c->has_barrier = acu_ptx_take(words, "mbarrier::complete_tx::bytes");
     c->multicast = acu_ptx_take(words, "multicast::cluster");
     acu_ptx_take(words, "bulk_group");
+    c->reduces = acu_ptx_take(words, "reduce");
+    if (c->reduces)
+        take_reduction(l, words, c);
     bool cluster = acu_ptx_take(words, "shared::cluster"), global = acu_ptx_take(words, "global"),
          block = acu_ptx_take(words, "shared::cta");
     c->to.space = cluster ? PTX_SHARED_CLUSTER : c->has_barrier ? PTX_SHARED : PTX_GLOBAL;

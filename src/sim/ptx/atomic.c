@@ -111,6 +111,25 @@ uint64_t acu_ptx_change(ptx_change change, ptx_type type, char *at, uint64_t b, 
                        : change_16(change, type, at, b, c);
 }
 
+bool acu_ptx_is_reduction(ptx_change change, ptx_type type) {
+    bool is_half = type == PTX_F16 || type == PTX_BF16,
+         is_float = is_half || type == PTX_F32 || type == PTX_F64,
+         is_bits = type == PTX_B32 || type == PTX_B64,
+         is_integer = type == PTX_U32 || type == PTX_S32 || type == PTX_U64 || type == PTX_S64;
+    switch (change) {
+    case PTX_CHANGE_ADD:
+        return is_float || is_integer;
+    case PTX_CHANGE_MIN:
+    case PTX_CHANGE_MAX:
+        return is_half || is_integer;
+    case PTX_CHANGE_INC:
+    case PTX_CHANGE_DEC:
+        return type == PTX_U32;
+    default:
+        return is_bits || is_integer;
+    }
+}
+
 static uint64_t get(const ptx_warp *w, ptx_slot slot, unsigned lane, unsigned size) {
     uint64_t value = 0;
     memcpy(&value, (const char *)ptx_at(w, slot) + (size_t)lane * size, size);

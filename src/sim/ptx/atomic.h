@@ -21,6 +21,9 @@ typedef enum ptx_change {
  * the host changes it at the same time. Returns what was there before. */
 uint64_t acu_ptx_change(ptx_change change, ptx_type type, char *at, uint64_t b, uint64_t c);
 
+/* Returns whether an asynchronous copy can change elements of the type so. */
+bool acu_ptx_is_reduction(ptx_change change, ptx_type type);
+
 /* What an atomic operation does, as it was lowered. */
 typedef struct ptx_atomic ptx_atomic;
 /* Returns whether the operation of the lane would change the bytes that it finds. */

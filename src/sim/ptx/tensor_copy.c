@@ -139,14 +139,7 @@ static ptx_type reduced_type(unsigned type, ptx_change change) {
         [PTX_TENSOR_S64] = PTX_S64, [PTX_TENSOR_F16] = PTX_F16,   [PTX_TENSOR_F32] = PTX_F32,
         [PTX_TENSOR_F64] = PTX_F64, [PTX_TENSOR_BF16] = PTX_BF16,
     };
-    ptx_type found = (ptx_type)types[type];
-    bool is_half = found == PTX_F16 || found == PTX_BF16,
-         is_float = is_half || found == PTX_F32 || found == PTX_F64;
-    if (change == PTX_CHANGE_MIN || change == PTX_CHANGE_MAX)
-        return is_float && !is_half ? PTX_NONE : found;
-    if (change == PTX_CHANGE_INC || change == PTX_CHANGE_DEC)
-        return found == PTX_U32 ? found : PTX_NONE;
-    return is_float && change != PTX_CHANGE_ADD ? PTX_NONE : found;
+    return acu_ptx_is_reduction(change, (ptx_type)types[type]) ? (ptx_type)types[type] : PTX_NONE;
 }
 
 static void store_row(tile_copy *t, char *row) {
