@@ -3,16 +3,11 @@
 
 #include "graph_test.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 static cudaLibrary_t library;
 static cudaKernel_t note, launcher, repeat, change;
-
-#define PTX_DEVICE_GRAPH                                                                           \
-    PTX_HEAD ".visible .entry note(.param .u64 list, .param .u32 mark) { ret; }\n"                 \
-             ".visible .entry launcher(.param .u64 graph, .param .u32 place, .param .u32 times, "  \
-             ".param .u64 results) { ret; }\n"                                                     \
-             ".visible .entry repeat(.param .u64 list, .param .u32 count) { ret; }\n"              \
-             ".visible .entry change(.param .u64 node, .param .u32 what, .param .u32 value, "      \
-             ".param .u64 results) { ret; }\n"
 
 /* list[0] marks follow. */
 static void put_mark(const acu_sim_launch *launch, const void *address, unsigned mark) {
@@ -57,25 +52,35 @@ static void do_change(const acu_sim_launch *launch, void *const *args) {
         *result = acu_sim_set_node_param(launch, node, what == PARAM ? 8 : 9, &value, sizeof value);
 }
 
-static int begin_with_kernels(void **state) {
+static int begin_with(void **state, bool in_c) {
     begin(state);
-    library = load(PTX_DEVICE_GRAPH);
+    OK(cudaLibraryLoadFromFile(&library, DEVICE_GRAPH_PTX, NULL, NULL, 0, NULL, NULL, 0));
     note = kernel_of(library, "note");
     launcher = kernel_of(library, "launcher");
     repeat = kernel_of(library, "repeat");
     change = kernel_of(library, "change");
-    acu_sim_register("note", do_note);
-    acu_sim_register("launcher", do_launcher);
-    acu_sim_register("repeat", do_repeat);
-    acu_sim_register("change", do_change);
+    acu_sim_register("note", in_c ? do_note : NULL);
+    acu_sim_register("launcher", in_c ? do_launcher : NULL);
+    acu_sim_register("repeat", in_c ? do_repeat : NULL);
+    acu_sim_register("change", in_c ? do_change : NULL);
     return 0;
+}
+
+static int begin_in_c(void **state) {
+    return begin_with(state, true);
+}
+
+static int begin_in_ptx(void **state) {
+    return begin_with(state, false);
 }
 
 static int end_with_kernels(void **state) {
     return cudaLibraryUnload(library) || end(state);
 }
 
-#define K(name) cmocka_unit_test_setup_teardown(name, begin_with_kernels, end_with_kernels)
+/* A test of kernels in PTX, and one of both kinds. */
+#define BY_PTX(name) {#name " (PTX)", name, begin_in_ptx, end_with_kernels, NULL}
+#define K(name) cmocka_unit_test_setup_teardown(name, begin_in_c, end_with_kernels), BY_PTX(name)
 
 static cudaGraphNode_t add(cudaGraph_t graph, const cudaGraphNode_t *before, cudaKernel_t kernel,
                            void **args) {
@@ -386,6 +391,87 @@ TEST(updatable_nodes_stay) {
     OK(cudaFree(list));
 }
 
+static unsigned launches_in_stream(unsigned place) {
+    unsigned *list = new_list();
+    cudaGraphExec_t exec = marking(list, 1, 0);
+    const unsigned good = launches(exec, place, 1);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaFree(list));
+    return good;
+}
+
+TEST(graphs_go_into_streams_of_graphs) {
+    assert_int_equal(launches_in_stream(2), 1);
+    assert_int_equal(launches_in_stream(3), 0); /* the default stream */
+}
+
+/* Applies updates to a node that puts the mark 3, and returns the error. */
+static unsigned apply(struct cudaGraphKernelNodeUpdate *updates, size_t count, unsigned *mark) {
+    unsigned *list = new_list(), *result = new_list();
+    struct cudaGraphKernelNodeUpdate *on_device = new_memory(count * sizeof *updates);
+    cudaGraph_t graph = new_graph();
+    cudaGraphNode_t second = add_note(graph, NULL, list, 3);
+    cudaGraphDeviceNode_t handle = make_updatable(second);
+    for (size_t i = 0; i < count; i++)
+        updates[i].node = updates[i].node ? NULL : handle;
+    OK(cudaMemcpy(on_device, updates, count * sizeof *updates, cudaMemcpyHostToDevice));
+    cudaGraphNode_t first =
+        add(graph, NULL, kernel_of(library, "apply"), (void *[]){&on_device, &count, &result});
+    OK(cudaGraphAddDependencies(graph, &first, &second, NULL, 1));
+    cudaGraphExec_t exec = instantiate(graph);
+    OK(cudaGraphUpload(exec, NULL));
+    OK(cudaGraphLaunch(exec, NULL));
+    OK(cudaStreamSynchronize(NULL));
+    const unsigned error = value_at(result);
+    *mark = value_at(list) ? value_at(list + 1) : 0;
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFree(list));
+    OK(cudaFree(result));
+    OK(cudaFree(on_device));
+    return error;
+}
+
+TEST(kernels_apply_updates) {
+    unsigned mark, *value = new_memory(sizeof *value);
+    OK(cudaMemset(value, 1, 1));
+    OK(cudaMemset((char *)value + 1, 0, 3));
+    struct cudaGraphKernelNodeUpdate updates[3] = {
+        {.field = cudaGraphKernelNodeFieldGridDim, .updateData.gridDim = {2, 1, 1}},
+        {.field = cudaGraphKernelNodeFieldParam, .updateData.param = {value, 8, 1}},
+        {.field = cudaGraphKernelNodeFieldEnabled, .updateData.isEnabled = 0}};
+    assert_int_equal(apply(updates, 2, &mark), 0);
+    assert_int_equal(mark, 2);
+    updates[0].node = updates[1].node = NULL;
+    assert_int_equal(apply(updates, 3, &mark), 0);
+    assert_int_equal(mark, 0); /* it is disabled */
+    OK(cudaFree(value));
+}
+
+TEST(refuses_updates_that_cuda_forbids) {
+    unsigned mark;
+    struct cudaGraphKernelNodeUpdate update = {.field = 9};
+    assert_int_equal(apply(&update, 1, &mark), 1);
+    assert_int_equal(mark, 3);
+    update = (struct cudaGraphKernelNodeUpdate){.node = (void *)8,
+                                                .field = cudaGraphKernelNodeFieldEnabled};
+    assert_int_equal(apply(&update, 1, &mark), 1); /* no node */
+    assert_int_equal(mark, 3);
+}
+
+/* CUDA does not allow dynamic parallelism there. */
+TEST(devices_launch_no_kernels_that_launch_kernels) {
+    cudaGraph_t graph = new_graph();
+    cudaGraphExec_t exec;
+    cudaGraphInstantiateParams params = {.flags = cudaGraphInstantiateFlagDeviceLaunch};
+    cudaGraphNode_t node = add(graph, NULL, kernel_of(library, "parent"), NULL);
+    assert_int_equal(cudaGraphInstantiateWithParams(&exec, graph, &params), cudaErrorInvalidValue);
+    assert_int_equal(params.result_out, cudaGraphInstantiateNodeOperationNotSupported);
+    assert_ptr_equal(params.errNode_out, node);
+    assert_non_null(strstr(acu_last_error_message(), "kernels that launch no kernels"));
+    OK(cudaGraphDestroy(graph));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         K(graphs_run_beside_and_behind_the_one_that_launches_them),
@@ -398,6 +484,10 @@ int main(void) {
         K(kernels_change_later_ones),
         K(refuses_changes_that_cuda_forbids),
         K(updatable_nodes_stay),
+        BY_PTX(graphs_go_into_streams_of_graphs),
+        BY_PTX(kernels_apply_updates),
+        BY_PTX(refuses_updates_that_cuda_forbids),
+        BY_PTX(devices_launch_no_kernels_that_launch_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "sim/code/finding.h"
 #include "sim/code/device_runtime.h"
 #include "sim/code/function.h"
+#include "sim/code/graph_call.h"
 #include "sim/code/heap.h"
 #include "sim/code/print.h"
 #include "sim/code/profile.h"
@@ -87,6 +88,10 @@ const char *acu_sim_execute_why(const acu_sim_function *function) {
     return or_no_memory(function->entry->why);
 }
 
+bool acu_sim_execute_launches(const acu_sim_function *function) {
+    return acu_sim_execute_prepare(function) && function->entry->code->launches;
+}
+
 void acu_sim_execute_forget(acu_sim_code_image *image) {
     for (size_t n = 0; n < image->entry_count; n++) {
         acu_ptx_code_free(image->entries[n].code);
@@ -139,7 +144,7 @@ typedef struct machine {
     acu_sim_descendants *children;
     const acu_sim_module *module;
     const acu_sim_device *device;
-    const acu_sim_graph *graph; /* that the launch belongs to; NULL: none */
+    acu_sim_in_graph in_graph; /* where the launch is */
     const char *kernel;
     unsigned checks;
     acu_sim_texture_unit unit;
@@ -223,11 +228,7 @@ static bool release(void *data, uint64_t address) {
 
 static void set_conditional(void *data, uint64_t handle, unsigned value) {
     const machine *m = data;
-    acu_sim_thread *self = acu_sim_self();
-    const acu_sim_graph *before = self->graph;
-    self->graph = m->graph; /* also where one of the kernel's other threads asks */
-    acu_sim_set_conditional(&(acu_sim_launch){.kernel = m->kernel}, handle, value);
-    self->graph = before;
+    acu_sim_graph_set_conditional(&m->in_graph, handle, value);
 }
 
 static uint64_t find_variable(void *data, const ptx_variable *variable) {
@@ -259,7 +260,8 @@ static void take_finding(void *data, const ptx_finding *finding) {
 
 static void call_runtime(void *data, ptx_runtime_call *call) {
     const machine *m = data;
-    acu_sim_device_runtime_call(m->children, m->launch, call);
+    if (!acu_sim_graph_call(&m->in_graph, call))
+        acu_sim_device_runtime_call(m->children, m->launch, call);
 }
 
 static const void *open_object(void *data, uint64_t handle, bool is_surface) {
@@ -333,7 +335,7 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
                  .children = children,
                  .module = function->module,
                  .device = function->module->device,
-                 .graph = acu_sim_self()->graph,
+                 .in_graph = acu_sim_in_graph_of(prepared),
                  .kernel = function->entry->name,
                  .checks = function->entry->code->watch.checks};
     ptx_machine needs = {.find = find_range,
@@ -357,6 +359,7 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
                          .params = prepared->arguments,
                          .multiprocessors = prepared->multiprocessors,
                          .stack = (size_t)64 << 10,
+                         .graph = m.in_graph.exec,
                          .barrier = prepared->cooperative ? (uintptr_t)m.barrier : 0,
                          .workers = acu_sim_configuration()->seeded ? 1 : 0};
     memcpy(launch.grid, prepared->grid, sizeof launch.grid);

@@ -15,6 +15,9 @@ bool acu_sim_execute_prepare(const acu_sim_function *function);
 /* Returns why the kernel cannot be executed. */
 const char *acu_sim_execute_why(const acu_sim_function *function);
 
+/* Returns whether the kernel has PTX that may launch kernels. */
+bool acu_sim_execute_launches(const acu_sim_function *function);
+
 /* Executes a launch whose kernel was prepared, and adds what it launches to `children`. The lock is
  * not held. The error returned is the context's: it is sticky. */
 cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,

@@ -2,6 +2,7 @@
 #include "sim/graph/exec.h"
 
 #include "sim/caller.h"
+#include "sim/code/execute.h"
 #include "sim/device/device.h"
 #include "sim/graph/conditional.h"
 #include "sim/graph/edge.h"
@@ -195,15 +196,16 @@ static side side_of(const void *address, bool is_called_host) {
 }
 
 /* Returns whether a device can launch a graph with such a node. It copies what it reaches itself:
- * no arrays, and no memory of the host that is not pinned. */
+ * no arrays, and no memory of the host that is not pinned; and its kernels launch no kernels. */
 static bool can_launch_on_device(const acu_sim_node *node) {
     if (node->op->type == cudaGraphNodeTypeMemcpy) {
         const struct cudaMemcpy3DParms *copy = &node->op->with.copy.params;
         return !copy->srcArray && !copy->dstArray && side_of(copy->srcPtr.ptr, false) &&
                side_of(copy->dstPtr.ptr, false);
     }
-    return node->op->type == cudaGraphNodeTypeKernel || node->op->type == cudaGraphNodeTypeMemset ||
-           node->op->type == cudaGraphNodeTypeGraph;
+    if (node->op->type == cudaGraphNodeTypeKernel)
+        return !acu_sim_execute_launches(node->op->with.launch->function);
+    return node->op->type == cudaGraphNodeTypeMemset || node->op->type == cudaGraphNodeTypeGraph;
 }
 
 static bool copies_by_kernel(const struct cudaMemcpy3DParms *copy) {
@@ -269,7 +271,8 @@ static cudaError_t refuse_launch(cudaGraphInstantiateParams *params, acu_sim_nod
     const cudaError_t result = refuse_node(
         params, node,
         "cannot be launched by a device: with cudaGraphInstantiateFlagDeviceLaunch a graph has "
-        "kernels, fills, child graphs, and copies without arrays and pageable memory only");
+        "kernels that launch no kernels, fills, child graphs, and copies without arrays and "
+        "pageable memory only");
     if (node->op->type == cudaGraphNodeTypeMemcpy)
         params->result_out = cudaGraphInstantiateMultipleDevicesNotSupported;
     return result;

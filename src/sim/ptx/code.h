@@ -156,6 +156,7 @@ struct ptx_code {
     uint32_t counted_count;
     uint32_t stops;          /* places at which a warp stops */
     bool recurses;           /* a function may be called while it runs */
+    bool launches;           /* the kernel may launch kernels */
     uint32_t sites;          /* operations that access memory */
     struct ptx_arena *arena; /* has all of the above */
 };

@@ -308,6 +308,8 @@ bool acu_ptx_lower_device_call(ptx_lowering *l, const ptx_instruction *i,
     ptx_op *op = acu_ptx_emit(l, n < count ? functions[n].handler : acu_ptx_runtime_call);
     op->more = call;
     op->value = of_runtime;
+    if (of_runtime >= 0 && acu_ptx_runtime_launches(of_runtime))
+        l->code->launches = true;
     op->site = acu_ptx_site(l);
     return true;
 }

@@ -28,6 +28,8 @@ bool acu_ptx_is_device_function(const char *name);
 /* Returns the number of the device runtime's function, for `value` of the operation; -1: the name
  * is of no such function. */
 int acu_ptx_runtime_find(const char *name);
+/* Returns whether a kernel launches kernels by the function of that number. */
+bool acu_ptx_runtime_launches(int number);
 void acu_ptx_runtime_call(ptx_warp *warp, const ptx_op *op);
 
 #endif

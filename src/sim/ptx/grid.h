@@ -67,6 +67,7 @@ typedef struct ptx_launch {
     size_t stack;     /* bytes of local memory for functions that call themselves */
     unsigned workers; /* threads; 0: one for each processor; code with checks or stops has one */
     uint64_t grid_id;
+    uint64_t graph;     /* the executable graph that the launch is in, for kernels; 0: none */
     uint64_t barrier;   /* the address of memory for the barrier of a cooperative launch; else 0 */
     uint64_t *executed; /* if not NULL: thread-instructions are added */
     ptx_counts *counts; /* of code that is profiled: of each of code->counted, added to */

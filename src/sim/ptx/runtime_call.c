@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-/* The functions by the names that nvcc has for them since CUDA 12, without what all begin with. */
+/* The functions by the names that nvcc has for them since CUDA 12, without what those begin with
+ * that are not of graphs. */
 static const struct {
     const char *name;
     ptx_runtime_function function;
@@ -39,15 +40,21 @@ static const struct {
     {"EventDestroy", PTX_RUNTIME_EVENT_DESTROY, 0},
     {"GetParameterBufferV2", PTX_RUNTIME_PARAMETER_BUFFER, 0},
     {"LaunchDeviceV2", PTX_RUNTIME_LAUNCH, 0},
+    {"cudaGraphLaunch", PTX_RUNTIME_GRAPH_LAUNCH, 0},
+    {"cudaGraphKernelNodeSetParam", PTX_RUNTIME_NODE_SET_PARAM, 0},
+    {"cudaGraphKernelNodeSetEnabled", PTX_RUNTIME_NODE_SET_ENABLED, 0},
+    {"cudaGraphKernelNodeSetGridDim", PTX_RUNTIME_NODE_SET_GRID, 0},
+    {"cudaGraphKernelNodeUpdatesApply", PTX_RUNTIME_NODE_UPDATES, 0},
 };
 
 /* A function with a stream has two names; one is for the default stream of a thread, which is the
  * block's as well. */
 int acu_ptx_runtime_find(const char *name) {
-    static const char begin[] = "__cudaCDP2", end[] = "_ptsz";
-    if (strncmp(name, begin, strlen(begin)) != 0)
+    static const char begin[] = "__cudaCDP2", of_graphs[] = "cudaGraph", end[] = "_ptsz";
+    if (strncmp(name, begin, strlen(begin)) == 0)
+        name += strlen(begin);
+    else if (strncmp(name, of_graphs, strlen(of_graphs)) != 0)
         return -1;
-    name += strlen(begin);
     for (size_t n = 0; n < sizeof functions / sizeof *functions; n++) {
         const size_t length = strlen(functions[n].name);
         if (strncmp(name, functions[n].name, length) == 0 &&
@@ -66,6 +73,80 @@ static void read_arguments(const ptx_warp *w, const ptx_device_call *from, unsig
             call->arguments[n] = acu_ptx_call_argument(w, from, n, lane);
 }
 
+bool acu_ptx_runtime_launches(int number) {
+    return functions[number].function == PTX_RUNTIME_PARAMETER_BUFFER ||
+           functions[number].function == PTX_RUNTIME_LAUNCH;
+}
+
+/* ---- calls ---- */
+
+/* Lets the machine do the call. */
+static void do_call(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_runtime_call *call) {
+    const ptx_machine *machine = w->worker->launch->machine;
+    machine->runtime(machine->data, call);
+    if (call->fault)
+        acu_ptx_fail(w, lane, op, call->fault, 0, "%s", call->what);
+}
+
+/* Sets bytes of a node's parameters, which the thread has anywhere. */
+static void set_param(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_runtime_call *call) {
+    const uint64_t value = call->arguments[2], size = call->arguments[3];
+    if (value && size)
+        call->in = acu_ptx_memory_at(w, op, lane, PTX_GENERIC, value, size, 1, false);
+    do_call(w, op, lane, call);
+}
+
+/* cudaGraphKernelNodeUpdate, as it is in memory. */
+typedef struct node_update {
+    uint64_t node;
+    uint32_t field, unused;
+    union {
+        uint32_t grid[3];
+        struct {
+            uint64_t value, offset, size;
+        } param;
+        uint32_t enabled;
+    } to;
+} node_update;
+
+/* Does one update as the function for it does; an unknown one has no function. */
+static void apply(ptx_warp *w, const ptx_op *op, unsigned lane, const node_update *update,
+                  ptx_runtime_call *call) {
+    enum { GRID = 1, PARAM, ENABLED };
+    call->arguments[0] = update->node;
+    if (update->field == PARAM) {
+        call->function = PTX_RUNTIME_NODE_SET_PARAM;
+        call->arguments[1] = update->to.param.offset;
+        call->arguments[2] = update->to.param.value;
+        call->arguments[3] = update->to.param.size;
+        set_param(w, op, lane, call);
+        return;
+    }
+    if (update->field == GRID) {
+        call->function = PTX_RUNTIME_NODE_SET_GRID;
+        memcpy(call->extents[1], update->to.grid, sizeof update->to.grid);
+    } else if (update->field == ENABLED) {
+        call->function = PTX_RUNTIME_NODE_SET_ENABLED;
+        call->arguments[1] = update->to.enabled;
+    }
+    do_call(w, op, lane, call);
+}
+
+/* The first update that fails ends the call. */
+static void apply_all(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_runtime_call *call) {
+    const uint64_t at = call->arguments[0], count = call->arguments[1];
+    for (uint64_t n = 0; n < count && !call->result; n++) {
+        node_update update;
+        ptx_runtime_call one = {.function = call->function, .thread = call->thread};
+        memcpy(&update,
+               acu_ptx_memory_at(w, op, lane, PTX_GENERIC, at + n * sizeof update, sizeof update, 8,
+                                 false),
+               sizeof update);
+        apply(w, op, lane, &update, &one);
+        call->result = one.result;
+    }
+}
+
 void acu_ptx_runtime_call(ptx_warp *w, const ptx_op *op) {
     const ptx_machine *machine = w->worker->launch->machine;
     for (uint32_t left = w->mask; left; left &= left - 1) {
@@ -78,9 +159,12 @@ void acu_ptx_runtime_call(ptx_warp *w, const ptx_op *op) {
         if (size)
             call.out = acu_ptx_memory_at(w, op, lane, PTX_GENERIC, call.arguments[0], size,
                                          size > 8 ? 8 : size, true);
-        machine->runtime(machine->data, &call);
-        if (call.fault)
-            acu_ptx_fail(w, lane, op, call.fault, 0, "%s", call.what);
+        if (call.function == PTX_RUNTIME_NODE_UPDATES)
+            apply_all(w, op, lane, &call);
+        else if (call.function == PTX_RUNTIME_NODE_SET_PARAM)
+            set_param(w, op, lane, &call);
+        else
+            do_call(w, op, lane, &call);
         acu_ptx_call_return(w, op->more, lane, call.result);
     }
 }

@@ -33,6 +33,11 @@ typedef enum ptx_runtime_function {
     PTX_RUNTIME_EVENT_DESTROY,
     PTX_RUNTIME_PARAMETER_BUFFER,
     PTX_RUNTIME_LAUNCH,
+    PTX_RUNTIME_GRAPH_LAUNCH, /* the first one of graphs */
+    PTX_RUNTIME_NODE_SET_PARAM,
+    PTX_RUNTIME_NODE_SET_ENABLED,
+    PTX_RUNTIME_NODE_SET_GRID,
+    PTX_RUNTIME_NODE_UPDATES, /* the machine gets each as a call of the three above */
 } ptx_runtime_function;
 
 enum { PTX_RUNTIME_ARGUMENTS = 5 };
@@ -47,6 +52,7 @@ typedef struct ptx_runtime_call {
     uint64_t arguments[PTX_RUNTIME_ARGUMENTS];
     unsigned extents[PTX_RUNTIME_ARGUMENTS][3]; /* of arguments that are a dim3 */
     void *out;       /* the memory that the function's pointer points to; NULL: it has none */
+    const void *in;  /* what a node's parameter is set to; NULL: nothing */
     uint64_t result; /* for the caller: an error, or an address */
     int fault;       /* the kernel ends with that error; 0: it does not */
     char what[160];  /* why */

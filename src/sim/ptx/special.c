@@ -96,6 +96,8 @@ static uint64_t launch_special(const ptx_launch *launch, const ptx_constant *c, 
         return launch->multiprocessors;
     case PTX_GRIDID:
         return launch->grid_id;
+    case PTX_CURRENT_GRAPH_EXEC:
+        return launch->graph;
     case PTX_ENVREG: /* where a grid's barrier is: CUDA's cooperative groups read it there */
         return c->component == 1 ? launch->barrier >> 32 : c->component == 2 ? launch->barrier : 0;
     case PTX_LANEMASK_EQ:
