@@ -351,17 +351,24 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
                          .runtime = call_runtime,
                          .textures = &textures,
                          .data = &m,
-                         .capability = capability_of(m.device)};
+                         .capability = capability_of(m.device),
+                         .clock_khz =
+                             (unsigned)acu_sim_device_attribute(m.device, cudaDevAttrClockRate)};
+    const unsigned threads = prepared->block[0] * prepared->block[1] * prepared->block[2];
     ptx_fault fault;
-    ptx_launch launch = {.code = function->entry->code,
-                         .machine = &needs,
-                         .dynamic_shared = prepared->shared,
-                         .params = prepared->arguments,
-                         .multiprocessors = prepared->multiprocessors,
-                         .stack = (size_t)64 << 10,
-                         .graph = m.in_graph.exec,
-                         .barrier = prepared->cooperative ? (uintptr_t)m.barrier : 0,
-                         .workers = acu_sim_configuration()->seeded ? 1 : 0};
+    ptx_launch launch = {
+        .code = function->entry->code,
+        .machine = &needs,
+        .dynamic_shared = prepared->shared,
+        .params = prepared->arguments,
+        .multiprocessors = prepared->multiprocessors,
+        .stack = (size_t)64 << 10,
+        .resident = prepared->multiprocessors *
+                    acu_sim_function_occupancy(function, threads, prepared->shared),
+        .cycles = acu_sim_configuration()->seeded ? &function->module->device->cycles : NULL,
+        .graph = m.in_graph.exec,
+        .barrier = prepared->cooperative ? (uintptr_t)m.barrier : 0,
+        .workers = acu_sim_configuration()->seeded ? 1 : 0};
     memcpy(launch.grid, prepared->grid, sizeof launch.grid);
     memcpy(launch.block, prepared->block, sizeof launch.block);
     for (unsigned n = 0; n < 3; n++)

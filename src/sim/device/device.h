@@ -29,6 +29,7 @@ struct acu_sim_device {
     size_t cursor;  /* offset from which the next addresses are taken */
     acu_sim_pool *default_pool, *pool;                 /* `pool`: the current one */
     acu_sim_pool *managed_default_pool, *managed_pool; /* the same, of managed memory */
+    uint64_t cycles;                  /* that clocks of kernels have counted, with a seed */
     struct cudaDeviceProp properties; /* all zero before the program asks for them */
 };
 

@@ -1,6 +1,7 @@
 /*
  * The blocks of a launch. Workers take them from a counter; a worker whose blocks all wait for
- * other blocks begins another one beside them, so that blocks may wait for each other.
+ * other blocks begins another one beside them, as long as the device runs so many at a time, so
+ * that blocks may wait for each other.
  */
 #include "sim/ptx/block.h"
 #include "sim/ptx/crew.h"
@@ -16,6 +17,7 @@ struct ptx_grid {
     char *bank;            /* of the launch */
     _Atomic uint64_t next; /* the next cluster */
     uint64_t count;
+    atomic_uint alive; /* blocks that have begun, and whose cluster has not ended */
     atomic_bool failed;
     pthread_mutex_t lock; /* guards `fault`, `executed`, and the launch's counts */
     ptx_fault fault;
@@ -93,6 +95,7 @@ static ptx_block *begin_cluster(ptx_worker *worker) {
         return NULL;
     ptx_cluster *cluster = NULL;
     unsigned count = launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
+    atomic_fetch_add(&worker->grid->alive, count);
     for (unsigned rank = 0; rank < count; rank++) {
         ptx_block *block = take_block(worker);
         block->next = worker->blocks;
@@ -115,6 +118,7 @@ static void end_block(ptx_worker *worker, ptx_block *block) {
     ptx_cluster *cluster = block->cluster;
     if (++cluster->ended < cluster->count)
         return;
+    atomic_fetch_sub(&worker->grid->alive, cluster->count);
     for (unsigned rank = cluster->count; rank-- > 0;) {
         ptx_block *one = cluster->blocks[rank];
         one->next = worker->spare;
@@ -128,6 +132,12 @@ static void add_last(ptx_worker *worker, ptx_block *block) {
         end = &(*end)->next;
     block->next = NULL;
     *end = block;
+}
+
+/* Returns whether the device runs more blocks beside those that have begun. */
+static bool has_room(const ptx_worker *worker) {
+    const unsigned most = worker->launch->resident;
+    return !most || atomic_load_explicit(&worker->grid->alive, memory_order_relaxed) < most;
 }
 
 /* Returns whether none of the worker's blocks can go on. */
@@ -153,7 +163,7 @@ static void run_blocks(ptx_worker *worker) {
             continue;
         }
         add_last(worker, block);
-        if (state == PTX_RUNS)
+        if (state == PTX_RUNS && has_room(worker))
             begin_cluster(worker);
         else if (all_wait(worker, waiting))
             acu_ptx_block_fail_waiting(block);
@@ -204,6 +214,7 @@ static ptx_worker *make_worker(ptx_grid *grid) {
     worker->grid = grid;
     worker->launch = grid->launch;
     worker->bank = grid->bank;
+    worker->first_cycle = grid->launch->cycles ? *grid->launch->cycles : 0;
     return worker;
 }
 

@@ -50,7 +50,8 @@ typedef struct ptx_machine {
     void (*runtime)(void *data, ptx_runtime_call *call);
     const ptx_textures *textures; /* NULL: there are none */
     void *data;
-    int capability; /* of the device: 90 is 9.0 */
+    int capability;     /* of the device: 90 is 9.0 */
+    unsigned clock_khz; /* of %clock; 0: 1 GHz */
 } ptx_machine;
 
 typedef struct ptx_dim {
@@ -69,6 +70,8 @@ typedef struct ptx_launch {
     uint64_t grid_id;
     uint64_t graph;     /* the executable graph that the launch is in, for kernels; 0: none */
     uint64_t barrier;   /* the address of memory for the barrier of a cooperative launch; else 0 */
+    unsigned resident;  /* blocks that the device runs at a time; 0: all */
+    uint64_t *cycles;   /* what clocks show, which the launch counts on; NULL: they show the time */
     uint64_t *executed; /* if not NULL: thread-instructions are added */
     ptx_counts *counts; /* of code that is profiled: of each of code->counted, added to */
 } ptx_launch;
@@ -174,12 +177,14 @@ struct ptx_worker {
     unsigned next_opened, last_opened;
     const ptx_launch *launch;
     ptx_grid *grid;
-    char *bank;         /* of the launch */
-    ptx_block *blocks;  /* that are alive */
-    ptx_block *spare;   /* that can be used again */
-    ptx_block *created; /* all of them: the last one that was made */
-    unsigned released;  /* barriers of clusters that were opened */
-    jmp_buf end;        /* where a fault jumps */
+    char *bank;           /* of the launch */
+    ptx_block *blocks;    /* that are alive */
+    ptx_block *spare;     /* that can be used again */
+    ptx_block *created;   /* all of them: the last one that was made */
+    unsigned released;    /* barriers of clusters that were opened */
+    uint64_t first_cycle; /* where the launch counts cycles: what they were before it */
+    bool had_turn;        /* a warp's turn has ended since a clock was read last */
+    jmp_buf end;          /* where a fault jumps */
     ptx_fault fault;
     ptx_check *check;   /* NULL: the code has no checks */
     ptx_counts *counts; /* of each of code->counted; NULL: the code is not profiled */

@@ -14,13 +14,23 @@ static uint32_t meet_of(const ptx_lowering *l, const ptx_instruction *i) {
     return meet == UINT32_MAX ? PTX_NOWHERE : f->flow->blocks[meet].begin;
 }
 
-/* Returns whether another thread may end the loop: something in it reads what others write. */
+/* Returns whether the instruction reads a clock. */
+static bool reads_clock(const ptx_instruction *i) {
+    for (unsigned n = 0; n < i->operand_count; n++)
+        if (i->operands[n].kind == PTX_SPECIAL_REGISTER &&
+            acu_ptx_special_is_clock(i->operands[n].special))
+            return true;
+    return false;
+}
+
+/* Returns whether another thread, or time, may end the loop: something in it reads what others
+ * write, or a clock. */
 static bool may_spin(const ptx_lowering *l, const ptx_instruction *i, uint32_t target) {
     const ptx_function *f = l->functions[l->current].function;
     for (const ptx_instruction *one = f->instructions + target; one <= i; one++)
         if (acu_ptx_is(one, "atom") || strstr(one->opcode, ".volatile") ||
             strstr(one->opcode, ".relaxed") || strstr(one->opcode, ".acquire") ||
-            strstr(one->opcode, "_wait") || acu_ptx_is(one, "nanosleep"))
+            strstr(one->opcode, "_wait") || acu_ptx_is(one, "nanosleep") || reads_clock(one))
             return true;
     return false;
 }

@@ -5,9 +5,6 @@
 
 #include <string.h>
 #include <time.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
 bool acu_ptx_special_is_constant(ptx_special s) {
     switch (s) {
@@ -223,18 +220,49 @@ void acu_ptx_fill_warp(const ptx_warp *w) {
 
 /* ---- clocks ---- */
 
-static uint64_t now(void) {
+/* Returns the nanoseconds of one of the host's clocks. */
+static uint64_t nanoseconds(clockid_t clock) {
     struct timespec time;
-    clock_gettime(CLOCK_REALTIME, &time);
+    clock_gettime(clock, &time);
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-static uint64_t cycles(void) {
-#if defined(__x86_64__)
-    return __rdtsc();
-#else
-    return now();
-#endif
+/* Returns what value / 10^6 times the numerator is, without an overflow on the way. */
+static uint64_t millionths(uint64_t value, uint64_t numerator) {
+    return value / 1000000 * numerator + value % 1000000 * numerator / 1000000;
+}
+
+/* Returns the cycles that the launch has counted: the clock of a launch that is to be the same each
+ * time. It goes on by what the warp has executed since it read a clock last. A warp that reads it
+ * after its turn waits for the clock, so it also goes on by a part of the launch's age. */
+static uint64_t counted_cycles(ptx_warp *w) {
+    enum { OF_A_READ = 16, PART = 64, MOST = 2000000 };
+    ptx_worker *worker = w->worker;
+    uint64_t *cycles = w->block->launch->cycles;
+    *cycles += (w->executed - w->clocked) / PTX_LANES + OF_A_READ;
+    w->clocked = w->executed;
+    if (worker->had_turn) {
+        const uint64_t part = (*cycles - worker->first_cycle) / PART;
+        *cycles += part < MOST ? part : MOST;
+    }
+    worker->had_turn = false;
+    return *cycles;
+}
+
+static uint64_t cycles_now(ptx_warp *w) {
+    const unsigned khz = w->block->launch->machine->clock_khz;
+    if (w->block->launch->cycles)
+        return counted_cycles(w);
+    return millionths(nanoseconds(CLOCK_MONOTONIC), khz ? khz : 1000000);
+}
+
+static uint64_t time_now(ptx_warp *w) {
+    const unsigned khz = w->block->launch->machine->clock_khz;
+    if (!w->block->launch->cycles)
+        return nanoseconds(CLOCK_REALTIME);
+    const uint64_t cycles = counted_cycles(w), of_a_second = (khz ? khz : 1000000) * UINT64_C(1000);
+    return cycles / of_a_second * 1000000000 +
+           cycles % of_a_second * 1000000 / (of_a_second / 1000);
 }
 
 static void read_clock(ptx_warp *w, const ptx_op *op) {
@@ -242,17 +270,17 @@ static void read_clock(ptx_warp *w, const ptx_op *op) {
     switch ((ptx_special)op->value) {
     case PTX_CLOCK:
     case PTX_CLOCK64:
-        value = cycles();
+        value = cycles_now(w);
         break;
     case PTX_CLOCK_HI:
-        value = cycles() >> 32;
+        value = cycles_now(w) >> 32;
         break;
     case PTX_GLOBALTIMER:
     case PTX_GLOBALTIMER_LO:
-        value = now();
+        value = time_now(w);
         break;
     case PTX_GLOBALTIMER_HI:
-        value = now() >> 32;
+        value = time_now(w) >> 32;
         break;
     default: /* counters of performance count nothing */
         break;

@@ -273,6 +273,7 @@ ptx_state acu_ptx_warp_run(ptx_warp *w) {
         if (w->backward < SPINS)
             continue;
         leave_joins(w);
+        w->worker->had_turn = true;
         if (!is_one_ready_behind(w)) /* all have had their turn */
             return PTX_RUNS;
     }

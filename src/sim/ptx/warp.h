@@ -75,6 +75,7 @@ struct ptx_warp {
     ptx_frame *frames; /* all but the kernel's: the one that was made last */
     ptx_frame kernel;  /* the frame of the kernel */
     uint64_t executed; /* thread-instructions */
+    uint64_t clocked;  /* those before it read a clock last, where the launch counts cycles */
 };
 
 /* Returns where a value is. */
