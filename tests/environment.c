@@ -14,6 +14,9 @@ __attribute__((constructor)) static void set_defaults(void) {
 #if defined(ANYCUDA_NVRTC)
     setenv("ANYCUDA_NVRTC", ANYCUDA_NVRTC, 0);
 #endif
+#if defined(ANYCUDA_NVJITLINK)
+    setenv("ANYCUDA_NVJITLINK", ANYCUDA_NVJITLINK, 0);
+#endif
 #if defined(ANYCUDA_SIM)
     setenv("ANYCUDA_SIM", ANYCUDA_SIM, 0);
 #endif

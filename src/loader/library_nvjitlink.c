@@ -41,7 +41,6 @@ acu_library acu_nvjitlink = {
     .hint = "acu-info prints the search; ANYCUDA_NVJITLINK=path chooses a library",
     .follows = &acu_nvrtc, /* what an older linker cannot read */
     .by_symbol = true,
-    .not_simulated = "the simulator has no nvJitLink, only the driver's linker",
     .ask = ask_nvjitlink,
     .translate = translate,
 };

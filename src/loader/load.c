@@ -159,7 +159,7 @@ static bool load_simulated(acu_search *s) {
     return load_sim(s);
 }
 
-/* Finds a compiler; the simulator's is taken only where no real one is found. */
+/* Finds a compiler or a linker; the simulator's is taken only where no real one is found. */
 static bool load_any_compiler(acu_search *s) {
     if (load_any(s))
         return true;
@@ -187,7 +187,7 @@ static bool load(acu_library *library, const acu_load_options *options) {
         loaded = load_only(&s, library->info->env, env);
     else if (library->id == ACU_CUDA && is_simulated())
         loaded = load_simulated(&s);
-    else if (library->id == ACU_NVRTC)
+    else if (library->id == ACU_NVRTC || library->id == ACU_NVJITLINK)
         loaded = load_any_compiler(&s);
     else
         loaded = load_any(&s);

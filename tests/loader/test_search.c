@@ -659,6 +659,23 @@ static void simulator_only_if_there_is_nothing(void) {
     expect(13000, "CUDA_PATH");
 }
 
+/* With the simulator as the runtime its compiler is there, but a real one is better. */
+static void simulated_compiler_only_if_there_is_none(void) {
+    acu_sim_provider = &sim;
+    setenv("ANYCUDA_CUDART", "sim", 1);
+    assert_int_equal(acu_load(&(acu_load_options){.library = ACU_NVRTC}), 0);
+    assert_true(acu_loaded(ACU_NVRTC)->is_sim);
+}
+
+static void real_compiler_before_the_simulated_one(void) {
+    acu_sim_provider = &sim;
+    setenv("ANYCUDA_CUDART", "sim", 1);
+    put("13.0/libacujit.so.13", "cuda/lib64/libacujit.so.13");
+    setenv("CUDA_PATH", in_scratch("cuda"), 1);
+    assert_int_equal(acu_load(&(acu_load_options){.library = ACU_NVRTC}), 0);
+    assert_false(acu_loaded(ACU_NVRTC)->is_sim);
+}
+
 /* ---- the others ---- */
 
 static void nvrtc_follows_the_runtime(void) {
@@ -903,6 +920,8 @@ int main(int argc, char **argv) {
         ALONE(simulator_by_environment),
         ALONE(simulator_only_if_allowed),
         ALONE(simulator_only_if_there_is_nothing),
+        ALONE(simulated_compiler_only_if_there_is_none),
+        ALONE(real_compiler_before_the_simulated_one),
         ALONE(nvrtc_follows_the_runtime),
         ALONE(nvrtc_alone_is_the_newest),
         ALONE(nvrtc_of_another_major_is_better_than_none),

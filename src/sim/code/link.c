@@ -600,3 +600,14 @@ cudaError_t acu_sim_link_complete(acu_sim_link *l, bool with_libraries, char **t
     *size = l->size;
     return cudaSuccess;
 }
+
+bool acu_sim_link_is_device_runtime(const void *data, size_t size) {
+    static const char begins[] = "!<arch>\n", member[] = "cuda_device_runtime";
+    const size_t length = sizeof member - 1;
+    const char *at = data, *end = at + size;
+    if (size < length || memcmp(at, begins, sizeof begins - 1) != 0)
+        return false;
+    while ((size_t)(end - at) >= length && memcmp(at, member, length) != 0)
+        at++;
+    return (size_t)(end - at) >= length;
+}

@@ -30,4 +30,8 @@ cudaError_t acu_sim_link_add(acu_sim_link *link, acu_sim_code_image *image, cons
 cudaError_t acu_sim_link_complete(acu_sim_link *link, bool with_libraries, char **text,
                                   size_t *size);
 
+/* Returns whether the data is the archive libcudadevrt.a, whose functions the simulator has: a text
+ * that needs them is linked `with_libraries`. */
+bool acu_sim_link_is_device_runtime(const void *data, size_t size);
+
 #endif

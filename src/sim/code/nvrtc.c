@@ -134,6 +134,13 @@ static nvrtcResult destroy(nvrtcProgram *prog) {
 static const int architectures[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
+bool acu_sim_nvrtc_knows(int architecture) {
+    for (int i = 0; i < ARCHITECTURES; i++)
+        if (architectures[i] == architecture)
+            return true;
+    return false;
+}
+
 /* Returns the number of an architecture such as compute_90 or sm_90a; 0 if NVRTC has no such one.
  */
 static int read_architecture(program *p, const char *text, char *variant) {
@@ -146,10 +153,7 @@ static int read_architecture(program *p, const char *text, char *variant) {
     if (*end && strcmp(end, "a") != 0 && strcmp(end, "f") != 0)
         return 0;
     *variant = *end;
-    for (int i = 0; i < ARCHITECTURES; i++)
-        if (architectures[i] == number)
-            return architectures[i];
-    return 0;
+    return acu_sim_nvrtc_knows((int)number) ? (int)number : 0;
 }
 
 /* Returns the value of option `*i` if that is --gpu-architecture=X, -arch=X, or either without "=X"

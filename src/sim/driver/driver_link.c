@@ -168,23 +168,11 @@ static bool is_garbage(CUjitInputType type, const void *data, size_t size) {
            !acu_sim_image_is_binary(data, size) && (size < 8 || memcmp(data, "!<arch>\n", 8) != 0);
 }
 
-/* Returns whether the data is the archive libcudadevrt.a, whose functions the simulator has. */
-static bool is_device_runtime(const void *data, size_t size) {
-    static const char begins[] = "!<arch>\n", member[] = "cuda_device_runtime";
-    const size_t length = sizeof member - 1;
-    const char *at = data, *end = at + size;
-    if (size < length || memcmp(at, begins, sizeof begins - 1) != 0)
-        return false;
-    while ((size_t)(end - at) >= length && memcmp(at, member, length) != 0)
-        at++;
-    return (size_t)(end - at) >= length;
-}
-
 static cudaError_t add(linker *l, CUjitInputType type, const void *data, size_t size,
                        const char *name) {
     if (type == CU_JIT_INPUT_FATBINARY && !is_garbage(type, data, size))
         return add_fat_binary(l, data, size, name);
-    if (type == CU_JIT_INPUT_LIBRARY && is_device_runtime(data, size)) {
+    if (type == CU_JIT_INPUT_LIBRARY && acu_sim_link_is_device_runtime(data, size)) {
         l->with_libraries = true;
         return cudaSuccess;
     }

@@ -1,6 +1,7 @@
 /* The table of all nouns. */
 #include "sim/code/heap.h"
 #include "sim/code/module.h"
+#include "sim/code/nvjitlink.h"
 #include "sim/code/nvrtc.h"
 #include "sim/code/finding.h"
 #include "sim/code/print.h"
@@ -57,6 +58,7 @@ const acu_sim_noun *const acu_sim_nouns[] = {
     &acu_sim_ipc_memory_noun,
     &acu_sim_pool_noun,
     &acu_sim_linker_noun,
+    &acu_sim_jit_link_noun,
     &acu_sim_budget_noun,
     &acu_sim_log_noun,
     &acu_sim_coredump_noun,

@@ -3,6 +3,7 @@
 
 #include "core/caches.h"
 #include "core/simulator.h"
+#include "sim/code/nvjitlink.h"
 #include "sim/code/nvrtc.h"
 #include "sim/device/device.h"
 #include "sim/driver/driver.h"
@@ -19,6 +20,8 @@ static acu_fn resolve(const char *symbol) {
     acu_fn fn = acu_sim_driver_symbol(symbol);
     if (!fn)
         fn = acu_sim_nvrtc_symbol(symbol);
+    if (!fn)
+        fn = acu_sim_nvjitlink_symbol(symbol);
     return fn ? fn
               : acu_sim_entries_find(acu_sim_cudart_entries, acu_sim_cudart_entry_count, symbol);
 }
