@@ -46,6 +46,13 @@ static const row rows[] = {
     {"add.rz.f32", 32, 0, 2, 0x3f800000, 0x33ffffff, 0, 0x3f800000},
     {"add.rp.f32", 32, 0, 2, 0x3f800000, 0x00000001, 0, 0x3f800001},
     {"fma.rn.f32", 32, 0, 3, 0x40000000, 0x40400000, 0x3f800000, 0x40e00000},
+    {"add.f32x2", 64, 0, 2, 0x3f80000000000001, 0x3f8000007f800000, 0, 0x400000007f800000},
+    {"sub.rm.f32x2", 64, 0, 2, 0x3f8000003f800000, 0x0000000100000000, 0, 0x3f7fffff3f800000},
+    {"mul.ftz.f32x2", 64, 0, 2, 0x7f80000000000001, 0x000000003f800000, 0, 0x7fffffff00000000},
+    {"fma.rn.f32x2", 64, 0, 3, 0x4000000040400000, 0x4040000040000000, 0x3f800000bf800000,
+     0x40e0000040a00000},
+    {"fma.rz.ftz.f32x2", 64, 0, 3, 0x3f80000000000001, 0x3f8000003f800000, 0x3f80000080000001,
+     0x4000000000000000},
     {"div.rn.f32", 32, 0, 2, 0x3f800000, 0x40400000, 0, 0x3eaaaaab},
     {"sqrt.rn.f32", 32, 0, 1, 0x40000000, 0, 0, 0x3fb504f3},
     {"min.f32", 32, 0, 2, 0x7fc00000, 0x3f800000, 0, 0x3f800000},
@@ -98,6 +105,24 @@ static void one_instruction(const row *of) {
 TEST(instructions) {
     for (size_t n = 0; n < sizeof rows / sizeof *rows; n++)
         one_instruction(&rows[n]);
+}
+
+/* A sum of 32 bits of what has 16. */
+TEST(sums_of_narrow_floats) {
+    uint32_t words[1] = {0x3c00};
+    run(WORD(".reg .b16 %h<2>;\n.reg .f32 %f<4>;\n",
+             "cvt.u16.u32 %h1, %r1;\nadd.f32.f16 %f1, %h1, 0f40000000;\n"
+             "sub.rz.f32.f16 %f1, %h1, %f1;\nfma.rn.f32.f16 %f1, %h1, %h1, %f1;\n"
+             "add.sat.f32.f16 %f2, %h1, 0f40000000;\nadd.f32 %f1, %f1, %f2;\n"
+             "mov.b32 %r2, %f1;\n"),
+        1, 1, words, 1);
+    assert_int_equal(words[0], 0); /* 1 - (1 + 2) + 1 * 1 + saturated 3 */
+    words[0] = 0x4040;             /* 3 */
+    run(WORD(".reg .b16 %h<2>;\n.reg .f32 %f<4>;\n",
+             "cvt.u16.u32 %h1, %r1;\nfma.rn.f32.bf16 %f1, %h1, %h1, 0f3f800000;\n"
+             "sub.f32.bf16 %f1, %h1, %f1;\nmov.b32 %r2, %f1;\n"),
+        1, 1, words, 1);
+    assert_int_equal(words[0], 0xc0e00000); /* 3 - (9 + 1) */
 }
 
 TEST(carries_go_from_word_to_word) {
@@ -486,11 +511,20 @@ TEST(an_instruction_that_is_not_simulated) {
                                 ".reg .b64 %d1; multimem.red.relaxed.gpu.global.add.u32 [%d1], "
                                 "1;\nret;\n}\n.entry k() { ret; }\n");
     OK(cuModuleUnload(module));
+    SAYS(CUDA_ERROR_NOT_SUPPORTED,
+         cuModuleLoadData(
+             &module, ".version 8.0\n.target sm_90\n.address_size 64\n.entry k(.param .u64 p) {\n"
+                      ".reg .b64 %d;\n.reg .b32 %r;\nld.param.u64 %d, [p];\n"
+                      "multimem.ld_reduce.weak.global.add.u32 %r, [%d];\n"
+                      "multimem.st.weak.global.u32 [%d], %r;\nret;\n}\n"));
+    expect_reason("line 8");
+    expect_reason("'multimem.ld_reduce.weak.global.add.u32': multicast memory is reached by");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         C(instructions),
+        C(sums_of_narrow_floats),
         C(carries_go_from_word_to_word),
         C(a_subtraction_carries_where_it_does_not_borrow),
         C(lanes_that_go_apart),

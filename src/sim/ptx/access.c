@@ -5,6 +5,7 @@
 #include "sim/ptx/cluster.h"
 #include "sim/ptx/form.h"
 #include "sim/ptx/lower_inside.h"
+#include "sim/ptx/wide.h"
 
 #include <string.h>
 
@@ -156,7 +157,8 @@ typedef enum access_order { WEAK, VOLATILE, RELAXED, ACQUIRE, RELEASE, MMIO } ac
 
 /* Takes the words that say how an access is ordered or cached. Everything is coherent here. */
 static access_order take_order(ptx_words *words) {
-    int order = acu_ptx_take_one(words, "weak volatile relaxed acquire release mmio");
+    const bool mmio = acu_ptx_take(words, "mmio");
+    int order = acu_ptx_take_one(words, "weak volatile relaxed acquire release");
     acu_ptx_take_one(words, "cta cluster gpu sys");
     acu_ptx_take_one(words, "ca cg cs lu cv wb wt");
     acu_ptx_take(words, "nc");
@@ -167,7 +169,7 @@ static access_order take_order(ptx_words *words) {
     acu_ptx_take_one(words, "L2::cache_hint");
     acu_ptx_take_one(words, "L2::64B L2::128B L2::256B");
     acu_ptx_take(words, "unified");
-    return order < 0 ? WEAK : (access_order)order;
+    return mmio ? MMIO : order < 0 ? WEAK : (access_order)order;
 }
 
 static void fence(ptx_warp *w, const ptx_op *op) {
@@ -252,8 +254,6 @@ static void emit_access(ptx_lowering *l, const ptx_operand *at, ptx_access *acce
     bool parameter = access->space == PTX_PARAM;
     if (access->space == PTX_PARAM && at->variable && !acu_ptx_is_kernel_param(l, at->variable))
         access->space = PTX_LOCAL; /* a parameter of a call is in the frame */
-    if (access->size == 16)
-        acu_ptx_not_simulated(l, "the simulator does not execute '%s'", l->instruction->opcode);
     access->narrow = address.narrow;
     acu_ptx_check_access(l, (ptx_check_site){.space = access->space,
                                              .address = address,
@@ -265,7 +265,10 @@ static void emit_access(ptx_lowering *l, const ptx_operand *at, ptx_access *acce
                                              .parameter = parameter,
                                              .apart = constant || parameter,
                                              .values = loads ? NULL : access});
-    ptx_op *op = acu_ptx_emit(l, (loads ? handlers->load : handlers->store)[log2_of(access->size)]);
+    ptx_handler *wide = loads ? acu_ptx_load_wide : acu_ptx_store_wide, *const *narrower =
+                                                                            loads ? handlers->load
+                                                                                  : handlers->store;
+    ptx_op *op = acu_ptx_emit(l, access->size == 16 ? wide : narrower[log2_of(access->size)]);
     op->a = address.slot;
     op->value = address.offset;
     op->more = access;
@@ -294,6 +297,10 @@ void acu_ptx_lower_store(ptx_lowering *l, const ptx_instruction *i) {
     ptx_access *access = acu_ptx_lower_alloc(l, sizeof *access);
     ptx_type type;
     access_order order;
+    if (acu_ptx_is_async(i)) {
+        acu_ptx_lower_async(l, i);
+        return;
+    }
     read_words(l, i, access, &type, &order);
     if (i->operand_count < 2)
         acu_ptx_mismatch(l);

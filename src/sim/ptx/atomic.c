@@ -4,6 +4,7 @@
 #include "sim/ptx/check_inside.h"
 #include "sim/ptx/lane_half.h"
 #include "sim/ptx/lower_inside.h"
+#include "sim/ptx/wide.h"
 
 #include <string.h>
 
@@ -184,15 +185,24 @@ static void read_atomic(ptx_lowering *l, const ptx_instruction *i, ptx_atomic *a
     acu_ptx_words_end(l, &words);
     a->count = vector < 0 ? 1 : 2u << vector;
     a->size = (unsigned)acu_ptx_type_size(a->type);
-    if (kind < 0 || a->size < 2 || a->size > 8)
+    const bool exchanges = kind == PTX_CHANGE_EXCH || kind == PTX_CHANGE_CAS;
+    if (kind < 0 || a->size < 2 || (a->size > 8 && !(exchanges && a->count == 1)))
         acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
     a->change = (ptx_change)kind;
 }
 
 void acu_ptx_lower_atom(ptx_lowering *l, const ptx_instruction *i) {
     ptx_atomic *a = acu_ptx_lower_alloc(l, sizeof *a);
+    if (acu_ptx_is_async(i)) {
+        acu_ptx_lower_async(l, i);
+        return;
+    }
     read_atomic(l, i, a);
     a->returns = acu_ptx_is(i, "atom");
+    if (a->size > 8 && a->returns) {
+        acu_ptx_lower_wide_atom(l, i, a->space, a->change == PTX_CHANGE_CAS);
+        return;
+    }
     unsigned first = a->returns ? 1 : 0;
     if (i->operand_count < first + 2 + (a->change == PTX_CHANGE_CAS))
         acu_ptx_mismatch(l);

@@ -32,6 +32,19 @@ static inline uint64_t bits_of_double(double value) {
     return bits;
 }
 
+/* Two floats in 64 bits (.f32x2). */
+static inline float low_float(uint64_t pair) {
+    return float_of((uint32_t)pair);
+}
+
+static inline float high_float(uint64_t pair) {
+    return float_of((uint32_t)(pair >> 32));
+}
+
+static inline uint64_t two_floats(float low, float high) {
+    return bits_of(low) | (uint64_t)bits_of(high) << 32;
+}
+
 /* .ftz: a subnormal number becomes a zero of its sign. */
 static inline float flush(float value) {
     uint32_t bits = bits_of(value);
