@@ -24,6 +24,7 @@ THREADED = (
     "sim_context",
     "sim_guard",
     "sim_stress",
+    "sim_stress_kernels",
     "threads",
     "webgpu_block",
 )

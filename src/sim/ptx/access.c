@@ -5,6 +5,7 @@
 #include "sim/ptx/cluster.h"
 #include "sim/ptx/form.h"
 #include "sim/ptx/lower_inside.h"
+#include "sim/ptx/ordered.h"
 #include "sim/ptx/wide.h"
 
 #include <string.h>
@@ -172,12 +173,6 @@ static access_order take_order(ptx_words *words) {
     return mmio ? MMIO : order < 0 ? WEAK : (access_order)order;
 }
 
-static void fence(ptx_warp *w, const ptx_op *op) {
-    (void)w;
-    (void)op;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-}
-
 static void read_words(ptx_lowering *l, const ptx_instruction *i, ptx_access *access,
                        ptx_type *type, access_order *order) {
     ptx_words words;
@@ -218,7 +213,7 @@ static void load_params(ptx_lowering *l, const ptx_operand *list, uint64_t offse
 
 static void add_fence(ptx_lowering *l, access_order order) {
     if (order > VOLATILE)
-        acu_ptx_emit(l, fence);
+        acu_ptx_emit(l, acu_ptx_fence);
 }
 
 /* Fills in the slots of the elements; an access of 16 bytes is one of two elements of 8. */
@@ -244,10 +239,20 @@ static void read_elements(ptx_lowering *l, const ptx_operand *list, ptx_access *
     }
 }
 
+/* Shared and local memory is that of one thread of the host. */
+static ptx_handler *handler_of(const ptx_access *access, access_order order, bool loads) {
+    const ptx_memory_handlers *handlers = acu_ptx_memory_handlers();
+    const bool may_be_global = access->space == PTX_GLOBAL || access->space == PTX_GENERIC;
+    if (access->size == 16)
+        return loads ? acu_ptx_load_wide : acu_ptx_store_wide;
+    if (order != WEAK && may_be_global && access->count == 1)
+        return loads ? acu_ptx_load_ordered : acu_ptx_store_ordered;
+    return (loads ? handlers->load : handlers->store)[log2_of(access->size)];
+}
+
 static void emit_access(ptx_lowering *l, const ptx_operand *at, ptx_access *access,
                         access_order order, bool loads) {
     ptx_address address = acu_ptx_address(l, at, access->space);
-    const ptx_memory_handlers *handlers = acu_ptx_memory_handlers();
     bool constant = access->space == PTX_CONST;
     if (constant)
         access->space = PTX_GLOBAL;
@@ -265,10 +270,7 @@ static void emit_access(ptx_lowering *l, const ptx_operand *at, ptx_access *acce
                                              .parameter = parameter,
                                              .apart = constant || parameter,
                                              .values = loads ? NULL : access});
-    ptx_handler *wide = loads ? acu_ptx_load_wide : acu_ptx_store_wide, *const *narrower =
-                                                                            loads ? handlers->load
-                                                                                  : handlers->store;
-    ptx_op *op = acu_ptx_emit(l, access->size == 16 ? wide : narrower[log2_of(access->size)]);
+    ptx_op *op = acu_ptx_emit(l, handler_of(access, order, loads));
     op->a = address.slot;
     op->value = address.offset;
     op->more = access;

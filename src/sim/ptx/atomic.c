@@ -4,6 +4,7 @@
 #include "sim/ptx/check_inside.h"
 #include "sim/ptx/lane_half.h"
 #include "sim/ptx/lower_inside.h"
+#include "sim/ptx/ordered.h"
 #include "sim/ptx/wide.h"
 
 #include <string.h>
@@ -237,15 +238,9 @@ void acu_ptx_lower_atom(ptx_lowering *l, const ptx_instruction *i) {
 
 /* ---- fences ---- */
 
-static void fence(ptx_warp *w, const ptx_op *op) {
-    (void)w;
-    (void)op;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-}
-
 void acu_ptx_lower_fence(ptx_lowering *l, const ptx_instruction *i) {
     acu_ptx_check_fence(l);
     if (strncmp(i->opcode, "fence.proxy.async", 17) == 0)
         acu_ptx_check_proxy_fence(l);
-    acu_ptx_emit(l, fence);
+    acu_ptx_emit(l, acu_ptx_fence);
 }
