@@ -153,6 +153,99 @@ TEST(copies_and_fills_reach_all) {
     unmap(seen[1], 1);
 }
 
+/* ---- kernels ---- */
+
+#define MULTIMEM(instructions)                                                                     \
+    ".version 8.2\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u64 " \
+    "q) {\n.reg .b32 %r<9>; .reg .b64 %d<9>; .reg .f32 %f<5>; .reg .b16 %h<9>;\n"                  \
+    "ld.param.u64 %d1, [p];\nld.param.u64 %d2, [q];\n" instructions "ret;\n}\n"
+
+/* Runs a kernel of one thread with an address of a multicast object, and returns the 8 words that
+ * it wrote to plain memory. */
+static void run_multimem(const char *text, CUdeviceptr object, uint32_t *words) {
+    CUmodule module;
+    CUfunction kernel;
+    CUdeviceptr result;
+    OK(cuModuleLoadData(&module, text));
+    OK(cuModuleGetFunction(&kernel, module, "k"));
+    OK(cuMemAlloc(&result, 32));
+    void *args[] = {&object, &result};
+    OK(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, 0, args, NULL));
+    OK(cuMemcpyDtoH(words, result, 32));
+    OK(cuMemFree(result));
+    OK(cuModuleUnload(module));
+}
+
+/* The devices have 10 and 20, as words of 32 bits; 1.5 and 2.25; pairs of halves 1, 2 and 3, 4. */
+TEST(kernels_reduce_and_store) {
+    static const uint32_t first[] = {10, 0x3fc00000, 0x40003c00, 0xf0},
+                          second[] = {20, 0x40100000, 0x44004200, 0x3c};
+    uint32_t words[8] = {0};
+    const CUmemGenericAllocationHandle object = object_for(2, 1);
+    CUdeviceptr seen[2];
+    OK(cuMulticastAddDevice(object, 0));
+    OK(cuMulticastAddDevice(object, 1));
+    for (int device = 0; device < 2; device++) {
+        const CUmemGenericAllocationHandle memory = memory_on(device, 1);
+        OK(cuMulticastBindMem(object, 0, memory, 0, CHUNK, 0));
+        seen[device] = mapped(memory, 1, 0);
+        OK(cuMemRelease(memory));
+        OK(cuMemcpyHtoD(seen[device], device ? second : first, sizeof first));
+    }
+    const CUdeviceptr at = mapped(object, 1, 0);
+    OK(cuMemRelease(object));
+    run_multimem(MULTIMEM("multimem.ld_reduce.relaxed.sys.global.add.u32 %r1, [%d1];\n"
+                          "multimem.ld_reduce.weak.global.add.f32 %f1, [%d1+4];\n"
+                          "multimem.ld_reduce.weak.global.add.acc::f32.f16x2 %r2, [%d1+8];\n"
+                          "multimem.ld_reduce.weak.global.max.f16x2 %r3, [%d1+8];\n"
+                          "multimem.ld_reduce.weak.global.min.s32 %r4, [%d1];\n"
+                          "multimem.ld_reduce.weak.global.xor.b32 %r5, [%d1+12];\n"
+                          "multimem.ld_reduce.weak.global.add.v2.f32 {%f2, %f3}, [%d1];\n"
+                          "mov.b32 %r6, %f1;\nmov.b32 %r7, %f3;\n"
+                          "st.global.v4.u32 [%d2], {%r1, %r6, %r2, %r3};\n"
+                          "st.global.v4.u32 [%d2+16], {%r4, %r5, %r7, %r7};\n"),
+                 at, words);
+    static const uint32_t reduced[] = {30, 0x40700000, 0x46004400, 0x44004200,
+                                       10, 0xcc,       0x40700000, 0x40700000};
+    assert_memory_equal(words, reduced, sizeof reduced);
+    run_multimem(
+        MULTIMEM("multimem.red.relaxed.sys.global.add.u32 [%d1], 5;\nmov.f32 %f1, 0f3F800000;\n"
+                 "multimem.st.weak.global.v2.f32 [%d1+8], {%f1, %f1};\n"
+                 "multimem.red.relaxed.gpu.global.add.f32 [%d1+4], %f1;\n"),
+        at, words);
+    for (int device = 0; device < 2; device++) {
+        OK(cuMemcpyDtoH(words, seen[device], 16));
+        assert_int_equal(words[0], device ? 25 : 15);
+        assert_int_equal(words[1], device ? 0x40500000 : 0x40200000);
+        assert_true(words[2] == 0x3f800000 && words[3] == 0x3f800000);
+    }
+    unmap(at, 1);
+    unmap(seen[0], 1);
+    unmap(seen[1], 1);
+}
+
+static void multimem_fails(uint64_t offset, CUresult code) {
+    CUmodule module;
+    CUfunction kernel;
+    CUdeviceptr plain;
+    OK(cuModuleLoadData(&module, MULTIMEM("multimem.st.weak.global.u32 [%d1], 1;\n")));
+    OK(cuModuleGetFunction(&kernel, module, "k"));
+    OK(cuMemAlloc(&plain, 32));
+    plain += offset;
+    void *args[] = {&plain, &plain};
+    OK(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, 0, args, NULL));
+    SAYS(code, cuCtxSynchronize());
+    acu_sim_reset(MACHINE);
+    OK(cuInit(0));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+}
+
+TEST(kernels_that_access_plain_memory_so) {
+    multimem_fails(0, CUDA_ERROR_ILLEGAL_ADDRESS);
+    multimem_fails(2, CUDA_ERROR_MISALIGNED_ADDRESS);
+}
+
 /* Memory of a pool, and what is mapped, by their addresses. */
 TEST(addresses_are_bound) {
     char byte = 0;
@@ -260,6 +353,8 @@ int main(void) {
         C(bindings_that_are_refused),
         C(mappings_that_are_refused),
         C(copies_and_fills_reach_all),
+        C(kernels_reduce_and_store),
+        C(kernels_that_access_plain_memory_so),
         C(addresses_are_bound),
         T(a_write_where_a_device_has_bound_nothing),
         T(a_kernel_with_plain_accesses),

@@ -511,14 +511,6 @@ TEST(an_instruction_that_is_not_simulated) {
                                 ".reg .b64 %d1; multimem.red.relaxed.gpu.global.add.u32 [%d1], "
                                 "1;\nret;\n}\n.entry k() { ret; }\n");
     OK(cuModuleUnload(module));
-    SAYS(CUDA_ERROR_NOT_SUPPORTED,
-         cuModuleLoadData(
-             &module, ".version 8.0\n.target sm_90\n.address_size 64\n.entry k(.param .u64 p) {\n"
-                      ".reg .b64 %d;\n.reg .b32 %r;\nld.param.u64 %d, [p];\n"
-                      "multimem.ld_reduce.weak.global.add.u32 %r, [%d];\n"
-                      "multimem.st.weak.global.u32 [%d], %r;\nret;\n}\n"));
-    expect_reason("line 8");
-    expect_reason("'multimem.ld_reduce.weak.global.add.u32': multicast memory is reached by");
 }
 
 int main(void) {

@@ -15,6 +15,7 @@
 #include "sim/memory/guard.h"
 #include "sim/memory/history.h"
 #include "sim/memory/memory.h"
+#include "sim/memory/multicast.h"
 #include "sim/memory/range.h"
 #include "sim/memory/unwritten.h"
 #include "sim/ptx/grid.h"
@@ -207,6 +208,18 @@ static bool find_range(void *data, uint64_t address, ptx_range *found) {
     return range || is_own;
 }
 
+static size_t find_multicast(void *data, uint64_t address, size_t bytes, void **places,
+                             size_t room) {
+    const machine *m = data;
+    const void *at = (const void *)(uintptr_t)address;
+    pthread_mutex_lock(&acu_sim_lock);
+    const size_t count = acu_sim_kernel_launch_find(m->device, at, bytes)
+                             ? acu_sim_multicast_places(at, bytes, places, room)
+                             : 0;
+    pthread_mutex_unlock(&acu_sim_lock);
+    return count;
+}
+
 static uint64_t allocate(void *data, uint64_t bytes) {
     const machine *m = data;
     pthread_mutex_lock(&acu_sim_lock);
@@ -340,6 +353,7 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
                  .checks = function->entry->code->watch.checks};
     ptx_machine needs = {.find = find_range,
                          .variable = find_variable,
+                         .multicast = find_multicast,
                          .allocate = allocate,
                          .release = release,
                          .set_conditional = set_conditional,

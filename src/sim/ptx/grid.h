@@ -29,6 +29,10 @@ typedef struct ptx_machine {
     bool (*find)(void *data, uint64_t address, ptx_range *range);
     /* Returns the address of a variable of the module in global or constant memory. */
     uint64_t (*variable)(void *data, const ptx_variable *variable);
+    /* Writes where the memory is that devices have bound to bytes of a multicast object, and
+     * returns how many there are; 0: the bytes are not those of one. NULL: there are no such
+     * objects. */
+    size_t (*multicast)(void *data, uint64_t address, size_t bytes, void **places, size_t room);
     /* Return memory of the kernels' heap, 0 if there is none; and take it back, false if it is not
      * such memory. */
     uint64_t (*allocate)(void *data, uint64_t bytes);

@@ -121,17 +121,6 @@ void acu_ptx_lower_async(ptx_lowering *l, const ptx_instruction *i) {
     op->site = acu_ptx_site(l);
 }
 
-/* ---- multimem ---- */
-
-/* An address of multicast memory stands for memory of several devices. */
-void acu_ptx_lower_multimem(ptx_lowering *l, const ptx_instruction *i) {
-    acu_ptx_not_simulated(l,
-                          "the simulator does not execute '%s': multicast memory is reached by "
-                          "acu_sim_multicast_at(), in a C function that is registered for the "
-                          "kernel",
-                          i->opcode);
-}
-
 /* ---- cp.reduce.async.bulk ---- */
 
 static void reduce_bulk(ptx_warp *w, const ptx_op *op) {
