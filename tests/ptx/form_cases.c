@@ -374,6 +374,13 @@ static const struct {
     {"vmax.u32.u32.u32.sat.max", "r<rrr", "- - -"},
     {"vmax.s32.s32.s32.sat", "r<rrr", ".b2 - .h0"},
     {"vmax.u32.s32.u32", "r<rrr", ".h1 .b0 -"},
+    /* .sat is refused until a GPU has answered. */
+    {"vshl.u32.u32.u32.sat.clamp", "r<rr", "- - -"},
+    {"vshl.u32.s32.u32.sat.clamp", "r<rr", "- - -"},
+    {"vshl.s32.u32.u32.sat.clamp", "r<rr", "- - -"},
+    {"vshl.s32.s32.u32.sat.clamp", "r<rr", "- - -"},
+    {"vshl.s32.s32.u32.sat.wrap", "r<rr", "- - -"},
+    {"vshl.u32.u32.u32.sat.wrap", "r<rrr", ".b1 .h1 .b0"},
     {"vshl.u32.u32.u32.clamp", "r<rr", "- - -"},
     {"vshl.u32.s32.u32.clamp.add", "r<rrr", "- - -"},
     {"vshr.u32.u32.u32.clamp", "r<rr", "- - -"},
