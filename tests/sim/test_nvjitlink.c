@@ -162,15 +162,16 @@ static void refuses_input(const void *bytes, size_t size, nvJitLinkInputType typ
 
 TEST(inputs_that_are_refused) {
     static const char wrong[] = HEAD ".visible .entry k() {\nbra nowhere;\nret;\n}\n",
-                      matrix[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
-                                 ".visible .entry k() {\nwgmma.fence.sync.aligned;\nret;\n}\n",
+                      tensor[] =
+                          ".version 8.0\n.target sm_80\n.address_size 64\n"
+                          ".visible .entry k() {\ntcgen05.fence::before_thread_sync;\nret;\n}\n",
                       newer[] = ".version 9.9\n.target sm_80\n.address_size 64\n",
                       higher[] = ".version 8.0\n.target sm_90\n.address_size 64\n",
                       elf[64] = "\177ELF", garbage[] = "garbage, of no type that is known";
     refuses_input(wrong, sizeof wrong, NVJITLINK_INPUT_PTX, NVJITLINK_ERROR_PTX_COMPILE,
                   "ERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX (a)\n");
-    refuses_input(matrix, sizeof matrix, NVJITLINK_INPUT_PTX, NVJITLINK_ERROR_OUTDATED_LIBRARY,
-                  "the simulator does not execute 'wgmma.fence.sync.aligned'");
+    refuses_input(tensor, sizeof tensor, NVJITLINK_INPUT_PTX, NVJITLINK_ERROR_OUTDATED_LIBRARY,
+                  "the simulator does not execute 'tcgen05.fence::before_thread_sync'");
     refuses_input(newer, sizeof newer, NVJITLINK_INPUT_PTX, NVJITLINK_ERROR_PTX_COMPILE,
                   "ERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX (a)\n");
     refuses_input(higher, sizeof higher, NVJITLINK_INPUT_PTX, NVJITLINK_ERROR_PTX_COMPILE,

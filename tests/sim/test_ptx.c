@@ -493,23 +493,22 @@ TEST(faults) {
 TEST(an_instruction_that_is_not_simulated) {
     static const char *const texts[] = {
         /* also in what the kernel calls */
-        ".version 8.1\n.target sm_90\n.address_size 64\n.entry k() {\n"
-        ".reg .b64 %d1; multimem.red.relaxed.gpu.global.add.u32 [%d1], 1;\nret;\n}\n",
-        ".version 8.1\n.target sm_90\n.address_size 64\n.func f() {\n"
-        ".reg .b64 %d1; multimem.red.relaxed.gpu.global.add.u32 [%d1], 1;\nret;\n}\n.func g() { "
-        "call f; ret; }\n"
+        ".version 8.6\n.target sm_90\n.address_size 64\n.entry k() {\n"
+        "tcgen05.fence::before_thread_sync;\nret;\n}\n",
+        ".version 8.6\n.target sm_90\n.address_size 64\n.func f() {\n"
+        "tcgen05.fence::before_thread_sync;\nret;\n}\n.func g() { call f; ret; }\n"
         ".entry k() { call g; ret; }\n"};
     for (size_t n = 0; n < 2; n++) {
         CUmodule module = NULL;
         SAYS(CUDA_ERROR_NOT_SUPPORTED, cuModuleLoadData(&module, texts[n]));
         expect_reason("the simulator cannot execute the kernel \"k\"");
         expect_reason("line 5");
-        expect_reason("multimem.red.relaxed.gpu.global.add.u32");
+        expect_reason("tcgen05.fence::before_thread_sync");
     }
     /* a function that no kernel calls makes no difference */
-    CUmodule module = load_text(".version 8.1\n.target sm_90\n.address_size 64\n.func f() {\n"
-                                ".reg .b64 %d1; multimem.red.relaxed.gpu.global.add.u32 [%d1], "
-                                "1;\nret;\n}\n.entry k() { ret; }\n");
+    CUmodule module =
+        load_text(".version 8.6\n.target sm_90\n.address_size 64\n.func f() {\n"
+                  "tcgen05.fence::before_thread_sync;\nret;\n}\n.entry k() { ret; }\n");
     OK(cuModuleUnload(module));
 }
 

@@ -194,11 +194,11 @@ static void no_function(const acu_sim_launch *launched, void *const *args) {
 
 /* What is not simulated is refused by name: here, or where the child would be launched. */
 TEST(what_is_refused) {
-    static const char needs_more[] =
-        DECLARED ".extern .func (.param .b32 r) cudaDeviceSynchronize();\n"
-                 ".visible .entry child(.param .u64 p, .param .u32 n) {\n" PARAMS
-                 "call (e), cudaDeviceSynchronize, ();\nret;\n}\n" K REGISTERS CHILD("child", "0",
-                                                                                   "0") "ret;\n}\n";
+    static const char needs_more[] = DECLARED
+        ".extern .func (.param .b32 r) cudaDeviceSynchronize();\n"
+        ".visible .entry child(.param .u64 p, .param .u32 n) {\n" PARAMS
+        "call (e), cudaDeviceSynchronize, ();\nret;\n}\n" K REGISTERS CHILD("child", "0",
+                                                                            "0") "ret;\n}\n";
     CUmodule module = NULL;
     SAYS(CUDA_ERROR_NOT_SUPPORTED, cuModuleLoadData(&module, needs_more));
     expect_reason("the simulator has no function 'cudaDeviceSynchronize'");

@@ -259,10 +259,6 @@ void acu_ptx_lower_cp(ptx_lowering *l, const ptx_instruction *i) {
         acu_ptx_lower_tensor(l, i, &words);
         return;
     }
-    if (acu_ptx_take(&words, "reduce")) {
-        acu_ptx_lower_bulk_reduction(l, i);
-        return;
-    }
     if (acu_ptx_take(&words, "prefetch"))
         return;
     if (acu_ptx_take_one(&words, "commit_group wait_group wait_all") >= 0) {

@@ -130,9 +130,9 @@ bool acu_ptx_lower_device_call(ptx_lowering *lowering, const ptx_instruction *in
 ptx_lower acu_ptx_lower_by_form;
 
 /* The parts of the instruction set. */
-ptx_lower acu_ptx_lower_activemask, acu_ptx_lower_async, acu_ptx_lower_bulk_reduction,
-    acu_ptx_lower_createpolicy, acu_ptx_lower_atom, acu_ptx_lower_barrier, acu_ptx_lower_branch,
-    acu_ptx_lower_brx, acu_ptx_lower_call, acu_ptx_lower_cp, acu_ptx_lower_cvt, acu_ptx_lower_cvta,
+ptx_lower acu_ptx_lower_activemask, acu_ptx_lower_async, acu_ptx_lower_createpolicy,
+    acu_ptx_lower_atom, acu_ptx_lower_barrier, acu_ptx_lower_branch, acu_ptx_lower_brx,
+    acu_ptx_lower_call, acu_ptx_lower_cp, acu_ptx_lower_cvt, acu_ptx_lower_cvta,
     acu_ptx_lower_elect, acu_ptx_lower_exit, acu_ptx_lower_fence, acu_ptx_lower_getctarank,
     acu_ptx_lower_isspacep, acu_ptx_lower_ldmatrix, acu_ptx_lower_matrix_access, acu_ptx_lower_mma,
     acu_ptx_lower_movmatrix, acu_ptx_lower_stmatrix, acu_ptx_lower_wmma, acu_ptx_lower_mapa,
