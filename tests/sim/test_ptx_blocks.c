@@ -220,13 +220,74 @@ TEST(mistakes_with_the_heap) {
           CUDA_ERROR_LAUNCH_FAILED);
 }
 
+/* ---- what a block has ---- */
+
+/* Cooperative groups keep barriers in what CUDA reserves: 1 KiB that no variable has, which is zero
+ * when a block begins. */
+TEST(reserved_memory) {
+    uint32_t words[64] = {0};
+    run(HEAD ".entry k(.param .u64 p) {\n.reg .b32 %r<9>; .reg .b64 %d<3>; .shared .b32 s[8];\n"
+             "ld.param.u64 %d1, [p];\nmov.u32 %r1, %ctaid.x;\nmul.wide.u32 %d2, %r1, 16;\n"
+             "add.u64 %d1, %d1, %d2;\nst.shared.u32 [s+28], 7;\n"
+             "mov.u32 %r2, %reserved_smem_offset_1;\nadd.u32 %r2, %r2, 284;\n"
+             "atom.shared.add.u32 %r3, [%r2], 5;\nld.shared.u32 %r4, [%r2];\n"
+             "mad.lo.u32 %r4, %r3, 100, %r4;\nst.global.u32 [%d1], %r4;\n"
+             "mov.u32 %r2, %reserved_smem_offset_begin;\nmov.u32 %r3, %reserved_smem_offset_end;\n"
+             "sub.u32 %r3, %r3, %r2;\nst.global.u32 [%d1+4], %r3;\n"
+             "mov.u32 %r3, %reserved_smem_offset_cap;\nmov.u32 %r4, %total_smem_size;\n"
+             "shl.b32 %r4, %r4, 16;\nor.b32 %r3, %r3, %r4;\nst.global.u32 [%d1+8], %r3;\n"
+             "ld.shared.u32 %r3, [s+28];\nst.global.u32 [%d1+12], %r3;\nret;\n}\n",
+        16, 1, words, 64);
+    for (int block = 0; block < 16; block++) {
+        assert_int_equal(words[4 * block], 5);
+        assert_int_equal(words[4 * block + 1], 1024);
+        assert_int_equal(words[4 * block + 2], 32 << 16 | 1024);
+        assert_int_equal(words[4 * block + 3], 7);
+    }
+}
+
+/* A function without variables takes a part of the stack, too. */
+TEST(recursion_without_an_end) {
+    fault(HEAD ".func f();\n.func f() {\ncall f;\nret;\n}\n"
+               ".entry k(.param .u64 p) {\ncall f;\nret;\n}\n",
+          cudaErrorHardwareStackError);
+}
+
+/* What ptxas refuses: more than 48 KiB of static shared memory, more than 64 KiB of constants. */
+TEST(too_much_static_memory) {
+    CUmodule module;
+    OK(cuModuleUnload(load_text(HEAD ".shared .b8 unused[60000];\n.const .b8 c[65536];\n"
+                                     ".entry k() {\n.shared .b8 s[49152];\n"
+                                     "st.shared.u8 [s], 1;\nret;\n}\n")));
+    SAYS(CUDA_ERROR_INVALID_PTX,
+         cuModuleLoadData(&module, HEAD ".entry k() {\n.shared .b8 s[49153];\n"
+                                        "st.shared.u8 [s], 1;\nret;\n}\n"));
+    SAYS(CUDA_ERROR_INVALID_PTX,
+         cuModuleLoadData(&module, HEAD ".shared .b8 s[60000];\n"
+                                        ".entry k() {\nst.shared.u8 [s], 1;\nret;\n}\n"));
+    SAYS(CUDA_ERROR_INVALID_PTX,
+         cuModuleLoadData(&module, HEAD ".const .b8 a[60000];\n.const .b8 b[6000];\n"));
+    SAYS(CUDA_ERROR_INVALID_PTX,
+         cuModuleLoadData(&module, HEAD ".func f() {\n.shared .b8 s[60000];\n"
+                                        "st.shared.u8 [s], 1;\nret;\n}\n"
+                                        ".entry k() {\ncall f;\nret;\n}\n"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        C(copies_to_shared_memory),      C(phases_of_an_mbarrier),
-        C(a_bulk_copy_and_its_mbarrier), C(mistakes_with_an_mbarrier),
-        C(bulk_copies_that_reduce),      C(blocks_of_a_cluster_share_memory),
-        C(a_barrier_of_the_grid),        C(memory_of_the_heap),
-        C(the_heap_has_a_limit),         C(mistakes_with_the_heap),
+        C(copies_to_shared_memory),
+        C(phases_of_an_mbarrier),
+        C(a_bulk_copy_and_its_mbarrier),
+        C(mistakes_with_an_mbarrier),
+        C(bulk_copies_that_reduce),
+        C(blocks_of_a_cluster_share_memory),
+        C(a_barrier_of_the_grid),
+        C(memory_of_the_heap),
+        C(the_heap_has_a_limit),
+        C(mistakes_with_the_heap),
+        C(reserved_memory),
+        C(recursion_without_an_end),
+        C(too_much_static_memory),
     };
     return RUN(tests);
 }

@@ -197,6 +197,26 @@ static const ptx_variable *unresolved_variable(const ptx_module *module) {
     return NULL;
 }
 
+/* Says which memory the text has too much of; false if ptxas takes it. */
+static bool has_too_much(const acu_sim_code_image *image, char *why, size_t room) {
+    enum { MOST_SHARED = 48 << 10, MOST_CONSTANT = 64 << 10 };
+    for (size_t i = 0; i < image->entry_count; i++) {
+        const acu_sim_entry *entry = &image->entries[i];
+        if (entry->shared <= MOST_SHARED)
+            continue;
+        snprintf(why, room,
+                 "ptxas error   : Entry function '%s' uses too much shared data (0x%zx bytes, "
+                 "0x%x max)",
+                 entry->name, entry->shared, MOST_SHARED);
+        return true;
+    }
+    if (image->constant_bytes > MOST_CONSTANT)
+        snprintf(why, room,
+                 "ptxas error   : File uses too much global constant data (0x%zx bytes, 0x%x max)",
+                 image->constant_bytes, MOST_CONSTANT);
+    return image->constant_bytes > MOST_CONSTANT;
+}
+
 cudaError_t acu_sim_ptx_validate(const acu_sim_code_image *image, bool whole, char *why,
                                  size_t room) {
     ptx_error error = {.text = ""};
@@ -208,7 +228,7 @@ cudaError_t acu_sim_ptx_validate(const acu_sim_code_image *image, bool whole, ch
     else if (function || variable)
         snprintf(why, room, "ptxas fatal   : Unresolved extern %s '%s'",
                  function ? "function" : "variable", function ? function->name : variable->name);
-    else
+    else if (!has_too_much(image, why, room))
         return cudaSuccess;
     return result ? error_of(result) : cudaErrorInvalidPtx;
 }

@@ -94,6 +94,8 @@ void acu_ptx_block_begin(ptx_block *block, uint64_t number) {
     acu_ptx_fill_block(block, block->bank);
     if (block->check)
         acu_ptx_check_block_begin(block);
+    memset(block->shared + block->launch->code->reserved_at, 0,
+           block->launch->code->reserved_bytes);
     for (unsigned n = 0; n < block->warp_count; n++) {
         unsigned left = block->threads - n * PTX_LANES;
         acu_ptx_warp_begin(&block->warps[n],

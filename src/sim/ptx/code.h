@@ -148,8 +148,10 @@ struct ptx_code {
     uint32_t function_count;
     uint32_t local_bytes; /* of a thread, without what recursion adds */
     ptx_code_shared *shared;
-    uint32_t shared_bytes; /* static, of a block */
-    uint32_t shared_align; /* of what is dynamic */
+    uint32_t static_shared;               /* bytes of a block's shared variables */
+    uint32_t shared_bytes;                /* the same, with gaps and with what is reserved */
+    uint32_t reserved_at, reserved_bytes; /* where in it a kernel finds what CUDA reserves */
+    uint32_t shared_align;                /* of what is dynamic */
     uint32_t param_bytes;
     ptx_watch watch;
     const ptx_instruction **counted; /* the instructions that a profile has counts of */

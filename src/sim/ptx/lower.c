@@ -181,12 +181,60 @@ ptx_slot acu_ptx_param_as(ptx_lowering *l, uint64_t offset, unsigned size, unsig
                                           .is_signed = is_signed});
 }
 
+/* ---- shared memory ---- */
+
+/* What a GPU reserves in each block's shared memory, for barriers of cooperative groups. */
+static const ptx_variable reserved = {
+    .name = "what CUDA reserves", .space = PTX_SHARED, .align = 128, .size = 1024};
+
+/* Returns the offset of a shared variable with an extent, which has its place at its first use. */
+static uint32_t place_shared(ptx_lowering *l, const ptx_variable *v) {
+    ptx_code *code = l->code;
+    for (const ptx_code_shared *s = code->shared; s; s = s->next)
+        if (s->variable == v)
+            return s->at;
+    ptx_code_shared *shared = acu_ptx_lower_alloc(l, sizeof *shared);
+    size_t align = v->align ? v->align : 1;
+    uint64_t at = (code->shared_bytes + align - 1) / align * align;
+    if (at + v->size > 1 << 28)
+        acu_ptx_invalid(l, "%s uses too much shared data", code->entry->name);
+    if (v != &reserved)
+        code->static_shared =
+            (uint32_t)((code->static_shared + align - 1) / align * align + v->size);
+    *shared = (ptx_code_shared){v, (uint32_t)at, code->shared};
+    code->shared = shared;
+    code->shared_bytes = (uint32_t)(at + v->size);
+    if (code->watch.checks & PTX_CHECK_MEMORY)
+        code->shared_bytes += PTX_CHECK_GAP;
+    return (uint32_t)at;
+}
+
+/* Returns the slot of a register that says where the reserved memory is. A GPU's lies below all
+ * variables, in every block; here a kernel has it behind them, if it asks. */
+static ptx_slot reserved_place(ptx_lowering *l, const ptx_operand *o, unsigned size) {
+    const uint32_t at = place_shared(l, &reserved);
+    l->code->reserved_at = at;
+    l->code->reserved_bytes = (uint32_t)reserved.size;
+    switch (o->special) {
+    case PTX_RESERVED_SMEM_END:
+        return acu_ptx_constant(l, at + reserved.size, size);
+    case PTX_RESERVED_SMEM_CAP:
+        return acu_ptx_constant(l, reserved.size, size);
+    case PTX_RESERVED_SMEM_OFFSET:
+        return acu_ptx_constant(l, at + o->number % 2 * reserved.size / 2, size);
+    default:
+        return acu_ptx_constant(l, at, size);
+    }
+}
+
 ptx_slot acu_ptx_special(ptx_lowering *l, const ptx_operand *o, unsigned size) {
     if (l->validates)
         return 0;
     unsigned component = o->has_component ? o->component : o->special == PTX_ENVREG ? o->number : 0;
     ptx_special_slot wanted = {
         .special = o->special, .component = component, .size = (uint8_t)size};
+    if (o->special >= PTX_RESERVED_SMEM_BEGIN && o->special <= PTX_RESERVED_SMEM_OFFSET)
+        return reserved_place(l, o, size);
     if (acu_ptx_special_is_constant(o->special))
         return add_constant(l, (ptx_constant){.kind = PTX_CONSTANT_SPECIAL,
                                               .size = (uint8_t)size,
@@ -275,22 +323,7 @@ static ptx_slot shared_address(ptx_lowering *l, const ptx_variable *v, uint64_t 
         return add_constant(
             l, (ptx_constant){.kind = PTX_CONSTANT_SHARED, .size = (uint8_t)size, .bits = offset});
     }
-    ptx_code_shared *shared = code->shared;
-    while (shared && shared->variable != v)
-        shared = shared->next;
-    if (!shared) {
-        shared = acu_ptx_lower_alloc(l, sizeof *shared);
-        size_t align = v->align ? v->align : 1;
-        uint64_t at = (code->shared_bytes + align - 1) / align * align;
-        if (at + v->size > 1 << 28)
-            acu_ptx_invalid(l, "%s uses too much shared data", code->entry->name);
-        *shared = (ptx_code_shared){v, (uint32_t)at, code->shared};
-        code->shared = shared;
-        code->shared_bytes = (uint32_t)(at + v->size);
-        if (code->watch.checks & PTX_CHECK_MEMORY)
-            code->shared_bytes += PTX_CHECK_GAP;
-    }
-    return acu_ptx_constant(l, shared->at + offset, size);
+    return acu_ptx_constant(l, place_shared(l, v) + offset, size);
 }
 
 /* Returns the slot of the address of a variable. */

@@ -36,15 +36,17 @@ static void list_slots(ptx_lowering *l, uint32_t number) {
 }
 
 /* Finds which functions may be called while they run. The local memory has room for each of the
- * others once. */
+ * others once. A call of one that may takes a part of the stack, so that recursion ends. */
 static void find_recursion(ptx_lowering *l) {
     ptx_code *code = l->code;
     uint32_t count = code->function_count;
     bool *calls = acu_ptx_lower_alloc(l, (size_t)count * count);
     find_calls(code, calls);
     for (uint32_t f = 0; f < count; f++) {
-        code->local_bytes += code->functions[f].frame;
         code->functions[f].recursive = calls[f * count + f];
+        if (code->functions[f].recursive && !code->functions[f].frame)
+            code->functions[f].frame = 16;
+        code->local_bytes += code->functions[f].frame;
         code->recurses |= calls[f * count + f];
     }
     for (uint32_t f = 0; f < count; f++)

@@ -24,10 +24,6 @@ bool acu_ptx_special_is_constant(ptx_special s) {
     case PTX_LANEMASK_GE:
     case PTX_LANEMASK_GT:
     case PTX_ENVREG:
-    case PTX_RESERVED_SMEM_BEGIN:
-    case PTX_RESERVED_SMEM_END:
-    case PTX_RESERVED_SMEM_CAP:
-    case PTX_RESERVED_SMEM_OFFSET:
     case PTX_TOTAL_SMEM_SIZE:
     case PTX_AGGR_SMEM_SIZE:
     case PTX_DYNAMIC_SMEM_SIZE:
@@ -109,7 +105,7 @@ static uint64_t launch_special(const ptx_launch *launch, const ptx_constant *c, 
         return (uint32_t)~((UINT32_C(2) << lane) - 1);
     case PTX_TOTAL_SMEM_SIZE:
     case PTX_AGGR_SMEM_SIZE:
-        return launch->code->shared_bytes + launch->dynamic_shared;
+        return launch->code->static_shared + launch->dynamic_shared;
     case PTX_DYNAMIC_SMEM_SIZE:
         return launch->dynamic_shared;
     case PTX_WARP_SIZE:
