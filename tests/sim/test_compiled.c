@@ -269,6 +269,28 @@ TEST(nodes_name_the_host_function) {
     OK(cudaGraphDestroy(graph));
 }
 
+/* kernel<<<...>>>() launches the handle. */
+TEST(captured_launches_name_the_host_function) {
+    cudaKernel_t kernel;
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphNode_t node;
+    size_t count = 1;
+    struct cudaKernelNodeParams params = {0};
+    OK(cudaStreamCreate(&stream));
+    OK(get_kernel(&kernel, STUB(nothing)));
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    OK(launch_kernel_ptsz(kernel, dim(3, 1, 1), dim(32, 1, 1), NULL, 0, stream));
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaGraphGetNodes(graph, &node, &count));
+    OK(cudaGraphKernelNodeGetParams(node, &params));
+    assert_ptr_equal(params.func, STUB(nothing));
+    assert_int_equal(params.gridDim.x, 3);
+    OK(cudaGraphKernelNodeSetParams(node, &params));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(stream));
+}
+
 /* ---- variables ---- */
 
 /* The safe layer wraps such a kernel by its host function, checks its arguments, and runs it. */
@@ -473,6 +495,7 @@ int main(void) {
         P(a_kernel_that_nobody_gave_a_function),
         P(the_threads_own_stream),
         P(nodes_name_the_host_function),
+        P(captured_launches_name_the_host_function),
         P(the_safe_layer_runs_one),
         P(variables_by_their_host_addresses),
         P(parts_of_variables),

@@ -253,6 +253,23 @@ TEST(recursion_without_an_end) {
           cudaErrorHardwareStackError);
 }
 
+/* A recursion of 4000 calls with 32 bytes each, where the program asked for the stack. */
+TEST(recursion_as_deep_as_the_limit) {
+    uint32_t words[4] = {0};
+    OK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 256 << 10));
+    run(HEAD ".func (.param .b32 r) f(.param .b32 n) {\n.local .b32 l[8];\n.reg .b32 %r<4>;\n"
+             ".reg .pred %p;\nld.param.u32 %r1, [n];\nst.local.u32 [l], %r1;\nmov.u32 %r2, 0;\n"
+             "setp.eq.u32 %p, %r1, 0;\n@%p bra END;\nsub.u32 %r1, %r1, 1;\n"
+             "{\n.param .b32 a;\n.param .b32 b;\nst.param.b32 [a], %r1;\ncall (b), f, (a);\n"
+             "ld.param.b32 %r2, [b];\n}\nEND:\nld.local.u32 %r3, [l];\n"
+             "add.u32 %r2, %r2, %r3;\nst.param.b32 [r], %r2;\nret;\n}\n"
+             ".entry k(.param .u64 p) {\n.reg .b64 %d1; .reg .b32 %r1;\nld.param.u64 %d1, [p];\n"
+             "{\n.param .b32 a;\n.param .b32 b;\nst.param.b32 [a], 4000;\ncall (b), f, (a);\n"
+             "ld.param.b32 %r1, [b];\n}\nst.global.u32 [%d1], %r1;\nret;\n}\n",
+        1, 1, words, 4);
+    assert_int_equal(words[0], 8002000);
+}
+
 /* What ptxas refuses: more than 48 KiB of static shared memory, more than 64 KiB of constants. */
 TEST(too_much_static_memory) {
     CUmodule module;
@@ -287,6 +304,7 @@ int main(void) {
         C(mistakes_with_the_heap),
         C(reserved_memory),
         C(recursion_without_an_end),
+        C(recursion_as_deep_as_the_limit),
         C(too_much_static_memory),
     };
     return RUN(tests);

@@ -375,6 +375,20 @@ TEST(a_little_behind_an_allocation) {
     OK(cuMemFree(at));
 }
 
+/* The name of a variable says more than an address. What is behind it is not before the next one.
+ */
+TEST(behind_a_variable_of_the_module) {
+#define AFTER(by)                                                                                  \
+    HEAD ".global .b8 first[16];\n.global .b8 second[16];\n.entry k(.param .u64 p) {\n"            \
+         ".reg .b64 %d<3>;\nmov.u64 %d1, first;\nadd.u64 %d1, %d1, " by                            \
+         ";\nst.global.u32 [%d1], 7;\nret;\n}\n"
+    assert_int_equal(found("memory", AFTER("12"), 1, 1), 0);
+    assert_int_equal(found("memory", AFTER("16"), 1, 1), 1);
+    expect(", 0 bytes behind the end of the variable first, of 16 bytes at 0x");
+    assert_int_equal(found("memory", AFTER("400"), 1, 1), 1);
+    expect(", 384 bytes behind the end of the variable first, of 16 bytes at 0x");
+}
+
 TEST(far_behind_an_allocation) {
     CUdeviceptr at;
     OK(cuMemAlloc(&at, 1000));
@@ -407,10 +421,25 @@ TEST(behind_a_shared_variable) {
     assert_int_equal(found("memory", BEHIND("%r1"), 1, 8), 0);
     assert_int_equal(found("memory", BEHIND("%r2"), 1, 8), 0);
     assert_int_equal(found("memory", BEHIND("%r1"), 1, 9), 1);
-    expect("thread (8, 0, 0): a write of 4 bytes of shared memory at 0x20, 4 bytes behind the end "
+    expect("thread (8, 0, 0): a write of 4 bytes of shared memory at 0x20, 0 bytes behind the end "
            "of s, which has 32; st.shared.u32 in line");
     assert_int_equal(found("memory", BEHIND("%r2"), 1, 10), 2);
-    expect("8 bytes behind the end of t, which has 32");
+    expect("4 bytes behind the end of t, which has 32");
+}
+
+TEST(behind_dynamic_shared_memory) {
+    CUmodule module = load_text(BEHIND("%r3"));
+    CUfunction function = NULL;
+    CUdeviceptr none = 0;
+    void *args[] = {&none};
+    OK(cuModuleGetFunction(&function, module, "k"));
+    OK(cuLaunchKernel(function, 1, 1, 1, 9, 1, 1, 36, NULL, args, NULL));
+    OK(cuCtxSynchronize());
+    assert_int_equal(acu_sim_findings(NULL), 0);
+    OK(cuLaunchKernel(function, 1, 1, 1, 9, 1, 1, 32, NULL, args, NULL));
+    SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
+    expect(", 0 bytes behind the end of the dynamic shared memory, which has 32");
+    begin_with_checks(NULL);
 }
 
 /* ---- barriers and .sync operations ---- */
@@ -437,7 +466,7 @@ TEST(barriers_that_not_all_reach) {
     /* The second barrier of some was meant to be that of all. */
     assert_int_equal(found("sync", SOME("bar.sync 0;\nbar.sync 0;\n", "bar.sync 0;\n"), 1, 64), 1);
     expect("thread (0, 0, 0): not all threads of the block come to this barrier: thread (32, 0, 0) "
-           "of the block waits elsewhere; bar.sync in line 17 of the PTX; the other access: "
+           "of the block waits elsewhere; bar.sync in line 17 of the PTX; the other: "
            "bar.sync in line 21 of the PTX");
 }
 
@@ -530,7 +559,9 @@ int main(void) {
         CHECKED(device_memory_that_nobody_wrote),
         CHECKED(variables_are_written),
         CHECKED(a_little_behind_an_allocation),
+        CHECKED(behind_a_variable_of_the_module),
         CHECKED(far_behind_an_allocation),
+        CHECKED(behind_dynamic_shared_memory),
         CHECKED(memory_that_was_freed),
         CHECKED(behind_a_shared_variable),
         CHECKED(barriers_that_not_all_reach),

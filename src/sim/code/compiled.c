@@ -104,6 +104,13 @@ acu_sim_kernel_handle *acu_sim_compiled_kernel(const void *host) {
     return find_item(&kernels, host);
 }
 
+const void *acu_sim_compiled_host(const void *handle) {
+    for (size_t i = 0; i < kernels.count; i++)
+        if (kernels.items[i].what == handle)
+            return kernels.items[i].host;
+    return NULL;
+}
+
 void acu_sim_compiled_reset(const acu_sim_library *library) {
     for (size_t i = 0; i < kernels.count; i++)
         if (kernels.items[i].library == library)

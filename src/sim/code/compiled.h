@@ -46,6 +46,10 @@ COMPILED(cudaError_t, LaunchKernel_ptsz,
 /* Returns the kernel that the program registered for the host's address; NULL if there is none. */
 acu_sim_kernel_handle *acu_sim_compiled_kernel(const void *host);
 
+/* Returns the host's address that the program registered the kernel for; NULL if `handle` is no
+ * such kernel. */
+const void *acu_sim_compiled_host(const void *handle);
+
 /*
  * Finds the address and the size of a registered variable in the context, where its module is
  * loaded if needed. Returns cudaErrorInvalidSymbol if the program registered none for `host`.

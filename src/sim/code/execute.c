@@ -341,6 +341,16 @@ static int run_grid(const acu_sim_kernel_launch *prepared, ptx_launch *launch, p
     return fault->code;
 }
 
+/* Returns how much of its stack a thread has for recursion. A frame here is never larger than a
+ * GPU's, so what the program asked for is enough. */
+static size_t stack_of(const acu_sim_kernel_launch *prepared) {
+    enum { LEAST = 64 << 10 };
+    pthread_mutex_lock(&acu_sim_lock);
+    size_t limit = acu_sim_kernel_launch_context(prepared)->limits[cudaLimitStackSize];
+    pthread_mutex_unlock(&acu_sim_lock);
+    return limit > LEAST ? limit : LEAST;
+}
+
 cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
                                 acu_sim_descendants *children) {
     const acu_sim_function *function = prepared->function;
@@ -376,7 +386,7 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
         .dynamic_shared = prepared->shared,
         .params = prepared->arguments,
         .multiprocessors = prepared->multiprocessors,
-        .stack = (size_t)64 << 10,
+        .stack = stack_of(prepared),
         .resident = prepared->multiprocessors *
                     acu_sim_function_occupancy(function, threads, prepared->shared),
         .cycles = acu_sim_configuration()->seeded ? &function->module->device->cycles : NULL,

@@ -65,7 +65,11 @@ static void describe(const char *kernel, const ptx_finding *f, char *text, size_
     snprintf(text, size,
              "kernel \"%s\": check=%s: block (%u, %u, %u), thread (%u, %u, %u): %s; %s%s%s", kernel,
              names[number_of(f->check)], block[0], block[1], block[2], thread[0], thread[1],
-             thread[2], f->what, at, *other ? "; the other access: " : "", other);
+             thread[2], f->what, at,
+             !*other                      ? ""
+             : f->check == PTX_CHECK_SYNC ? "; the other: "
+                                          : "; the other access: ",
+             other);
 }
 
 void acu_sim_finding_add(const char *kernel, const ptx_finding *f) {

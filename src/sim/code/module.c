@@ -43,9 +43,10 @@ static cudaError_t create_variables(acu_sim_module *module) {
         const acu_sim_variable *variable = &image->variables[i];
         void *at = NULL;
         bool shared = variable->managed && module->library; /* by the library's modules */
-        cudaError_t result = shared ? cudaSuccess
-                                    : acu_sim_memory_variable_new(module->context, variable->size,
-                                                                  variable->managed, &at);
+        cudaError_t result =
+            shared ? cudaSuccess
+                   : acu_sim_memory_variable_new(module->context, variable->name, variable->size,
+                                                 variable->managed, &at);
         if (result)
             return result;
         if (at && variable->bytes)
@@ -185,8 +186,8 @@ static cudaError_t create_managed_variables(acu_sim_library *library) {
         const acu_sim_variable *variable = &image->variables[i];
         if (!variable->managed || library->managed[i])
             continue;
-        cudaError_t result = acu_sim_memory_variable_new(acu_sim_context_now(), variable->size,
-                                                         true, &library->managed[i]);
+        cudaError_t result = acu_sim_memory_variable_new(
+            acu_sim_context_now(), variable->name, variable->size, true, &library->managed[i]);
         if (result)
             return result;
         if (variable->bytes && variable->size)

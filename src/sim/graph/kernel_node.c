@@ -1,6 +1,7 @@
 /* Kernel nodes: their parameters, and their attributes, which are attributes of a kernel launch. */
 #include "sim/graph/kernel_node.h"
 
+#include "sim/code/compiled.h"
 #include "sim/code/kernel_launch.h"
 #include "sim/code/module.h"
 #include "sim/device/context.h"
@@ -58,9 +59,11 @@ cudaError_t acu_sim_kernel_node_op(const struct cudaKernelNodeParamsV2 *params,
                                   params->extra, op);
 }
 
+/* What nvcc compiled is launched by a handle, and reported by the program's own function. */
 void acu_sim_kernel_node_describe(const acu_sim_op *op, struct cudaKernelNodeParamsV2 *params) {
     const acu_sim_kernel_launch *p = op->with.launch;
-    params->func = (void *)(uintptr_t)p->handle;
+    const void *host = acu_sim_compiled_host(p->handle);
+    params->func = (void *)(uintptr_t)(host ? host : p->handle);
     params->gridDim = (dim3){p->grid[0], p->grid[1], p->grid[2]};
     params->blockDim = (dim3){p->block[0], p->block[1], p->block[2]};
     params->sharedMemBytes = (unsigned)p->shared;

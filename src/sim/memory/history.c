@@ -61,8 +61,21 @@ static bool describe_freed(uintptr_t address, char *text, size_t size) {
     return false;
 }
 
-void acu_sim_history_describe(const void *address, char *text, size_t size) {
+/* Says what the memory is, and where it was allocated. */
+static void name_range(const acu_sim_range *range, char *text, size_t size) {
     char where[SIM_CALLER_TEXT];
+    if (range->name) {
+        snprintf(text, size, "the variable %.200s, of %zu bytes at 0x%llx", range->name,
+                 range->size, (unsigned long long)range->base);
+        return;
+    }
+    name_place(range->where, where, sizeof where);
+    snprintf(text, size, "allocation %llu, of %zu bytes at 0x%llx (allocated at %.200s)",
+             (unsigned long long)range->id, range->size, (unsigned long long)range->base, where);
+}
+
+void acu_sim_history_describe(const void *address, char *text, size_t size) {
+    char what[SIM_CALLER_TEXT + 100];
     const uintptr_t at = (uintptr_t)address;
     const acu_sim_range *near = NULL;
     for (const acu_sim_range *r = acu_sim_range_next(0); r && r->base <= at;
@@ -73,18 +86,17 @@ void acu_sim_history_describe(const void *address, char *text, size_t size) {
     if (!is_rounded && describe_freed(at, text, size))
         return;
     const acu_sim_range *behind = acu_sim_range_next(at);
-    const bool is_before = behind && (!near || at - (near->base + near->size) > behind->base - at);
+    const bool is_before =
+        behind && !is_rounded && (!near || at - (near->base + near->size) > behind->base - at);
     near = is_before ? behind : near;
     if (!near || (is_before ? near->base - at : at - (near->base + near->size)) > NEAR) {
         snprintf(text, size, "where no allocation is near");
         return;
     }
-    name_place(near->where, where, sizeof where);
-    snprintf(text, size,
-             "%zu bytes %s allocation %llu, of %zu bytes at 0x%llx (allocated at %.200s)",
+    name_range(near, what, sizeof what);
+    snprintf(text, size, "%zu bytes %s %s",
              (size_t)(is_before ? near->base - at : at - (near->base + near->size)),
-             is_before ? "before" : "behind the end of", (unsigned long long)near->id, near->size,
-             (unsigned long long)near->base, where);
+             is_before ? "before" : "behind the end of", what);
 }
 
 static void reset(void) {

@@ -571,8 +571,8 @@ cudaError_t acu_sim_cudaFreeHost(void *ptr) {
 
 /* ---- variables of modules ---- */
 
-cudaError_t acu_sim_memory_variable_new(acu_sim_context *context, size_t size, bool managed,
-                                        void **at) {
+cudaError_t acu_sim_memory_variable_new(acu_sim_context *context, const char *name, size_t size,
+                                        bool managed, void **at) {
     SIM_TRY(managed
                 ? allocate_host(context->device, SIM_MANAGED, size, cudaMemAttachGlobal, at, NULL)
                 : allocate(context->device, size, at, NULL));
@@ -580,6 +580,7 @@ cudaError_t acu_sim_memory_variable_new(acu_sim_context *context, size_t size, b
         return cudaSuccess;
     acu_sim_range *range = acu_sim_range_of(*at);
     range->of_module = true;
+    range->name = name;
     range->context = context;
     memset(acu_sim_range_bytes(range, *at), 0, size);
     return cudaSuccess;

@@ -28,9 +28,10 @@ acu_sim_range *acu_sim_memory_new_range_of(acu_sim_memory kind, acu_sim_device *
 /* Frees such a range, or one of acu_sim_memory_new_range(). */
 void acu_sim_memory_free_range_of(acu_sim_range *range);
 
-/* Makes a variable of a module: zeroed device memory, or managed memory. Returns the error. */
-cudaError_t acu_sim_memory_variable_new(acu_sim_context *context, size_t size, bool managed,
-                                        void **at);
+/* Makes a variable of a module: zeroed device memory, or managed memory. Returns the error. `name`
+ * lives as long as the variable. */
+cudaError_t acu_sim_memory_variable_new(acu_sim_context *context, const char *name, size_t size,
+                                        bool managed, void **at);
 void acu_sim_memory_variable_free(void *at);
 
 /* Returns the error of a call that cannot free what is at an address, and says why; the range there

@@ -57,6 +57,7 @@ struct acu_sim_range {
     bool dormant;     /* a graph's memory that is not allocated at the moment */
     bool of_graphics; /* of a buffer of OpenGL, which is mapped here */
     bool of_module;   /* a variable, which is freed with its module */
+    const char *name; /* of such a variable, owned by the module's image; else NULL */
     bool damaged;     /* a write behind the end was reported */
 
     acu_sim_pages *pages; /* of managed memory, all its parts; NULL: nothing was asked */

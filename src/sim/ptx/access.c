@@ -48,8 +48,8 @@ const ptx_range *acu_ptx_memory_range(ptx_warp *w, const ptx_op *op, unsigned la
     ptx_range found;
     if (!machine->find(machine->data, address, &found) || found.last - address < bytes - 1)
         acu_ptx_fail(w, lane, op, 700, address,
-                     "%s of %zu bytes, which are in no allocation that the device can access",
-                     writes ? "a write" : "a read", bytes);
+                     "%s of %zu bytes%s, which are in no allocation that the device can access",
+                     writes ? "a write" : "a read", bytes, address ? "" : " at NULL");
     if (writes && !found.writable)
         acu_ptx_fail(w, lane, op, 700, address,
                      "a write of %zu bytes, which the device may only read", bytes);

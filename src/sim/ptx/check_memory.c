@@ -12,14 +12,26 @@ static void report(ptx_warp *w, const ptx_op *op, const ptx_checked_touch *t, co
         (unsigned long long)t->address, where);
 }
 
-/* Shared variables have gaps between each other. */
+/* Says how far behind something of `size` bytes an access is that begins `into` it. */
+static void say_behind(char *text, size_t room, uint64_t into, const char *what, uint64_t size) {
+    snprintf(text, room, "%llu bytes behind the end of %s, which has %llu",
+             (unsigned long long)(into > size ? into - size : 0), what, (unsigned long long)size);
+}
+
+/* Shared variables have gaps between each other, and what is dynamic is behind them. */
 static void check_shared(ptx_warp *w, const ptx_op *op, const ptx_checked_touch *t) {
     const ptx_code_shared *before = NULL;
     const ptx_block *block = w->block;
+    const size_t dynamic = block->launch->dynamic_shared;
     char text[160];
-    if (t->address >= w->code->shared_bytes && t->address <= block->shared_bytes &&
-        block->shared_bytes - t->address >= t->size)
-        return; /* what is dynamic is behind the variables */
+    if (dynamic && t->address >= w->code->shared_bytes) {
+        if (t->address <= block->shared_bytes && block->shared_bytes - t->address >= t->size)
+            return;
+        say_behind(text, sizeof text, t->address - (block->shared_bytes - dynamic),
+                   "the dynamic shared memory", dynamic);
+        report(w, op, t, text);
+        return;
+    }
     for (const ptx_code_shared *s = w->code->shared; s; s = s->next)
         if (s->at <= t->address && (!before || before->at < s->at))
             before = s;
@@ -29,9 +41,7 @@ static void check_shared(ptx_warp *w, const ptx_op *op, const ptx_checked_touch 
         uint64_t into = t->address - before->at, size = before->variable->size;
         if (into <= size && size - into >= t->size)
             return;
-        snprintf(text, sizeof text, "%llu bytes behind the end of %s, which has %llu",
-                 (unsigned long long)(into + t->size - size), before->variable->name,
-                 (unsigned long long)size);
+        say_behind(text, sizeof text, into, before->variable->name, size);
     }
     report(w, op, t, text);
 }

@@ -133,7 +133,7 @@ ptx_step acu_ptx_flow_call(ptx_warp *w, const ptx_op *op) {
         if (w->code->functions[i].address == target)
             return call(w, op, &w->code->functions[i]);
     acu_ptx_fail(w, (unsigned)__builtin_ctz(w->mask), op, 718, target,
-                 "no function is at the address that is called");
+                 "no function is at the address that is called%s", target ? "" : ", which is NULL");
 }
 
 ptx_step acu_ptx_flow_return(ptx_warp *w, const ptx_op *op) {
