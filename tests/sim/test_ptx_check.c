@@ -411,6 +411,28 @@ TEST(memory_that_was_freed) {
     begin_with_checks(NULL);
 }
 
+/* A kernel that asks malloc() for 40 bytes, in %d2. */
+#define WITH_HEAP(instructions)                                                                    \
+    HEAD                                                                                           \
+        ".extern .func (.param .b64 r) malloc(.param .b64 n);\n.extern .func free(.param .b64 p);" \
+        "\n.entry k(.param .u64 p) {\n.reg .b32 %r<9>; .reg .b64 %d<9>;\n{\n.param .b64 r;\n"      \
+        ".param .b64 n;\nst.param.b64 [n], 40;\ncall (r), malloc, (n);\n"                          \
+        "ld.param.b64 %d2, [r];\n}\n" instructions "ret;\n}\n"
+#define FREE_IT "{\n.param .b64 p;\nst.param.b64 [p], %d2;\ncall free, (p);\n}\n"
+
+TEST(what_malloc_returned) {
+    assert_int_equal(
+        found("memory", WITH_HEAP("st.u32 [%d2], 1;\nst.u32 [%d2+36], 1;\n" FREE_IT), 1, 32), 0);
+    assert_int_equal(found("memory", WITH_HEAP("st.u32 [%d2+40], 1;\n" FREE_IT), 1, 1), 1);
+    expect(", 0 bytes behind the end of the 40 that malloc() returned at 0x");
+    assert_int_equal(found("memory", WITH_HEAP("st.u64 [%d2+56], 1;\n" FREE_IT), 1, 1), 1);
+    expect(", 16 bytes behind the end of the 40 that malloc() returned at 0x");
+    assert_int_equal(
+        found("memory", WITH_HEAP("st.u32 [%d2+8], 3;\n" FREE_IT "ld.u32 %r1, [%d2+8];\n"), 1, 1),
+        1);
+    expect(", in the heap, where free() took the memory or nobody had any; ld.u32 in line");
+}
+
 /* Two variables lie one behind the other, and dynamic shared memory behind them. */
 TEST(behind_a_shared_variable) {
 #define BEHIND(index)                                                                              \
@@ -496,6 +518,25 @@ TEST(barriers_that_never_open) {
     begin_with_checks(NULL);
 }
 
+/* A value of a lane that does not take part is not defined. Outside of its segment a lane takes its
+ * own. */
+TEST(sources_of_shuffles) {
+#define SHFL(how, mask) "shfl.sync." how ", " mask ";\n"
+#define FIRST(count)    "setp.ge.u32 %p1, %r1, " count ";\n@%p1 ret;\n"
+    assert_int_equal(found("sync", SHARED("0", SHFL("bfly.b32 %r5, %r1, 16, 31", "-1")), 1, 64), 0);
+    assert_int_equal(found("sync",
+                           SHARED("0", FIRST("16") SHFL("down.b32 %r5, %r1, 8, 0x100f", "0xffff")),
+                           1, 32),
+                     0);
+    assert_int_equal(
+        found("sync", SHARED("0", FIRST("16") SHFL("idx.b32 %r5, %r1, 20, 31", "0xffff")), 1, 32),
+        1);
+    expect("thread (0, 0, 0): lane 0 takes its value from lane 20, which the mask does not name; "
+           "shfl.sync.idx.b32 in line");
+    assert_int_equal(found("sync", SHARED("0", SHFL("down.b32 %r5, %r1, 16, 31", "-1")), 1, 40), 1);
+    expect("thread (32, 0, 0): lane 0 takes its value from lane 16, which does not come");
+}
+
 TEST(masks_of_sync_operations) {
 #define BALLOT(mask) "vote.sync.ballot.b32 %r5, 1, " mask ";\n"
     assert_int_equal(found("sync", SHARED("0", BALLOT("-1")), 1, 48), 0);
@@ -562,11 +603,13 @@ int main(void) {
         CHECKED(behind_a_variable_of_the_module),
         CHECKED(far_behind_an_allocation),
         CHECKED(behind_dynamic_shared_memory),
+        CHECKED(what_malloc_returned),
         CHECKED(memory_that_was_freed),
         CHECKED(behind_a_shared_variable),
         CHECKED(barriers_that_not_all_reach),
         CHECKED(barriers_of_a_divergent_warp),
         CHECKED(barriers_that_never_open),
+        CHECKED(sources_of_shuffles),
         CHECKED(masks_of_sync_operations),
         CHECKED(a_place_in_the_source),
     };

@@ -157,6 +157,7 @@ static bool find_own(machine *m, uint64_t address, ptx_range *found) {
     acu_sim_heap *heap = acu_sim_heap_of(m->module->context, false);
     size_t bytes = 0;
     char *own = heap ? acu_sim_heap_find(heap, (const void *)(uintptr_t)address, &bytes) : NULL;
+    const bool in_heap = own != NULL;
     if (!own && address - (uintptr_t)m->barrier < sizeof m->barrier) {
         own = (char *)m->barrier;
         bytes = sizeof m->barrier;
@@ -167,6 +168,7 @@ static bool find_own(machine *m, uint64_t address, ptx_range *found) {
                                        &writable);
     *found = (ptx_range){.base = (uintptr_t)own, .bytes = own, .writable = writable};
     found->last = found->end = found->base + bytes - 1;
+    found->heap = in_heap;
     return own != NULL;
 }
 
@@ -237,6 +239,14 @@ static bool release(void *data, uint64_t address) {
     acu_sim_heap *heap = acu_sim_heap_of(m->module->context, false);
     pthread_mutex_unlock(&acu_sim_lock);
     return heap && acu_sim_heap_give(heap, (const void *)(uintptr_t)address);
+}
+
+static bool stray(void *data, uint64_t address, uint64_t size, char *text, size_t room) {
+    const machine *m = data;
+    pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_heap *heap = acu_sim_heap_of(m->module->context, false);
+    pthread_mutex_unlock(&acu_sim_lock);
+    return heap && acu_sim_heap_stray(heap, (const void *)(uintptr_t)address, size, text, room);
 }
 
 static void set_conditional(void *data, uint64_t handle, unsigned value) {
@@ -371,6 +381,7 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
                          .finding = take_finding,
                          .stopped = show_stopped,
                          .describe = describe,
+                         .stray = stray,
                          .unwritten = acu_sim_unwritten_word,
                          .runtime = call_runtime,
                          .textures = &textures,

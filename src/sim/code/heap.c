@@ -5,7 +5,11 @@
 #define _DEFAULT_SOURCE /* mmap's flags */
 #include "sim/code/heap.h"
 
+#include "sim/ptx/check.h"
+#include "sim/sim.h"
+
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -23,9 +27,12 @@ struct acu_sim_heap {
     pthread_mutex_t lock; /* guards all below */
     char *memory;
     size_t limit, used; /* bytes that kernels may have, and have */
+    size_t gap;         /* bytes behind each piece, to which nobody should come; 0 without checks */
     uint32_t units;
-    uint8_t *orders;         /* what begins at each unit */
-    uint32_t *next, *before; /* of the free pieces of an order */
+    uint8_t *orders; /* what begins at each unit */
+    /* Of the free pieces of an order; of a piece that a kernel has, how many bytes of the last of
+     * its units it did not ask for, and how many units it has. */
+    uint32_t *next, *before;
     uint32_t first[ORDERS];
     acu_sim_heap *other; /* of all heaps */
 };
@@ -63,8 +70,9 @@ static unsigned order_of(size_t bytes) {
 void *acu_sim_heap_take(acu_sim_heap *h, size_t bytes) {
     if (bytes > h->limit)
         return NULL;
+    const size_t asked = bytes;
     bytes = (bytes + UNIT - 1) / UNIT * UNIT;
-    unsigned order = order_of(bytes), found = order;
+    unsigned order = order_of(bytes + h->gap), found = order;
     void *memory = NULL;
     pthread_mutex_lock(&h->lock);
     while (found < ORDERS && h->first[found] == none)
@@ -77,7 +85,8 @@ void *acu_sim_heap_take(acu_sim_heap *h, size_t bytes) {
             add_free(h, unit + (UINT32_C(1) << found), found);
         }
         h->orders[unit] = (uint8_t)(TAKEN | order);
-        h->before[unit] = (uint32_t)(bytes / UNIT); /* to count what is given back */
+        h->before[unit] = (uint32_t)(bytes / UNIT);
+        h->next[unit] = (uint32_t)(bytes - asked);
         h->used += bytes;
         memory = h->memory + (size_t)unit * UNIT;
     }
@@ -114,6 +123,36 @@ char *acu_sim_heap_find(acu_sim_heap *h, const void *address, size_t *bytes) {
     return (size_t)((const char *)address - h->memory) < *bytes ? h->memory : NULL;
 }
 
+/* Returns the first unit of the piece that has the unit. */
+static uint32_t piece_of(const acu_sim_heap *h, uint32_t unit) {
+    unsigned order = 0;
+    uint32_t first = unit;
+    while (!h->orders[first] && order < ORDERS - 1)
+        first = unit & ~((UINT32_C(1) << ++order % 32) - 1);
+    return first;
+}
+
+bool acu_sim_heap_stray(acu_sim_heap *h, const void *address, size_t size, char *text,
+                        size_t room) {
+    const size_t at = (size_t)((const char *)address - h->memory);
+    pthread_mutex_lock(&h->lock);
+    const uint32_t first = piece_of(h, (uint32_t)(at / UNIT));
+    const bool taken = h->orders[first] & TAKEN;
+    const size_t begin = (size_t)first * UNIT;
+    const size_t bytes = taken ? (size_t)h->before[first] * UNIT - h->next[first] : 0;
+    pthread_mutex_unlock(&h->lock);
+    const size_t into = at - begin;
+    if (taken && into <= bytes && bytes - into >= size)
+        return false;
+    if (taken)
+        snprintf(text, room, "%zu bytes behind the end of the %zu that malloc() returned at 0x%llx",
+                 into > bytes ? into - bytes : 0, bytes,
+                 (unsigned long long)(uintptr_t)(h->memory + begin));
+    else
+        snprintf(text, room, "in the heap, where free() took the memory or nobody had any");
+    return true;
+}
+
 /* ---- heaps ---- */
 
 static void *reserve(size_t bytes) {
@@ -136,8 +175,8 @@ static void free_heap(acu_sim_heap *h) {
     free(h);
 }
 
-/* Pieces may be up to twice as large as what they hold, so that there is more than the limit; pages
- * that nobody writes cost nothing. */
+/* Pieces may be up to twice as large as what they hold, and with gaps eight times, so that there is
+ * more than the limit; pages that nobody writes cost nothing. */
 static acu_sim_heap *make_heap(acu_sim_context *context) {
     acu_sim_heap *h = calloc(1, sizeof *h);
     if (!h)
@@ -146,7 +185,8 @@ static acu_sim_heap *make_heap(acu_sim_context *context) {
     h->limit = context->limits[cudaLimitMallocHeapSize];
     if (h->limit > (size_t)8 << 30)
         h->limit = (size_t)8 << 30;
-    unsigned order = order_of(2 * h->limit);
+    h->gap = acu_sim_configuration()->checks & PTX_CHECK_MEMORY ? PTX_CHECK_GAP : 0;
+    unsigned order = order_of((h->gap ? 8 : 2) * h->limit);
     h->units = UINT32_C(1) << order;
     pthread_mutex_init(&h->lock, NULL);
     h->memory = reserve((size_t)h->units * UNIT);

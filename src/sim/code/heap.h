@@ -20,6 +20,11 @@ bool acu_sim_heap_give(acu_sim_heap *heap, const void *memory);
 /* Returns the heap's bytes, and their number, if it has the address; else NULL. */
 char *acu_sim_heap_find(acu_sim_heap *heap, const void *address, size_t *bytes);
 
+/* Returns whether an access of memory of the heap is not one of a piece that a kernel has; then the
+ * text says why. */
+bool acu_sim_heap_stray(acu_sim_heap *heap, const void *address, size_t size, char *text,
+                        size_t room);
+
 extern const acu_sim_noun acu_sim_heap_noun;
 
 #endif

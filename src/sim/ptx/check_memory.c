@@ -51,9 +51,11 @@ static void check_global(ptx_warp *w, const ptx_op *op, const ptx_checked_touch 
     const ptx_machine *machine = w->worker->launch->machine;
     char text[400] = "where nothing is allocated";
     uint64_t last = t->address + t->size - 1;
-    if (range && last <= range->end)
+    if (range && last <= range->end &&
+        !(range->heap && machine->stray(machine->data, t->address, t->size, text, sizeof text)))
         return;
-    if (machine->describe) /* of what begins inside, the first byte that is not */
+    if (machine->describe &&
+        !(range && range->heap)) /* of what begins inside, the first byte that is not */
         machine->describe(machine->data,
                           range && t->address <= range->end ? range->end + 1 : t->address, text,
                           sizeof text);

@@ -20,6 +20,7 @@ typedef struct ptx_range {
     uint64_t end; /* the last one that was asked for: sizes are rounded, which only checks see */
     char *bytes;  /* where the byte at `base` is */
     bool writable;
+    bool heap; /* what malloc() returns is in it */
 } ptx_range;
 
 /* What a kernel needs of the machine that it runs on. Every function is called by several threads
@@ -48,6 +49,9 @@ typedef struct ptx_machine {
     void (*stopped)(void *data, const ptx_warp *warp, const ptx_op *op);
     /* Writes what is known of an address at which the kernel may access nothing. */
     void (*describe)(void *data, uint64_t address, char *text, size_t size);
+    /* Says what is wrong with an access of the heap's memory; false if all of it is what malloc()
+     * returned and free() did not take. */
+    bool (*stray)(void *data, uint64_t address, uint64_t size, char *text, size_t room);
     /* Returns the word that stands at an address of global memory until it is written. */
     uint32_t (*unwritten)(uint64_t address);
     /* Does a call of the device runtime; NULL: there is none. */

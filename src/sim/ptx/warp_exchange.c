@@ -1,5 +1,6 @@
 /* Operations in which lanes of a warp look at each other: shuffles, votes, matches and reductions.
  */
+#include "sim/ptx/check_inside.h"
 #include "sim/ptx/lower_inside.h"
 
 #include <string.h>
@@ -68,6 +69,29 @@ static void do_shuffle(ptx_warp *w, const ptx_op *op) {
     }
 }
 
+/* Reports the first lane that takes its value from one that does not take part. */
+static void check_sources(ptx_warp *w, const ptx_op *op) {
+    const shuffle *s = op->more;
+    const uint32_t *by = ptx_at(w, s->by), *clamp = ptx_at(w, s->clamp);
+    for (uint32_t left = w->mask; left; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        uint32_t mask = ((const uint32_t *)ptx_at(w, op->a))[lane];
+        bool inside;
+        unsigned from = source_lane(s->mode, lane, by[lane], clamp[lane], &inside);
+        if (!inside || members_of(w, op, lane) >> from & 1)
+            continue;
+        acu_ptx_check_report(w, op, lane, PTX_CHECK_SYNC,
+                             "lane %u takes its value from lane %u, which %s", lane, from,
+                             mask >> from & 1 ? "does not come" : "the mask does not name");
+        return;
+    }
+}
+
+static void do_checked_shuffle(ptx_warp *w, const ptx_op *op) {
+    check_sources(w, op);
+    do_shuffle(w, op);
+}
+
 void acu_ptx_lower_shfl(ptx_lowering *l, const ptx_instruction *i) {
     ptx_words words;
     acu_ptx_words(l, i, &words);
@@ -87,7 +111,8 @@ void acu_ptx_lower_shfl(ptx_lowering *l, const ptx_instruction *i) {
     ptx_slot members =
         sync ? acu_ptx_source(l, &i->operands[first + 3], PTX_B32) : acu_ptx_constant(l, 0, 4);
     ptx_slot d = acu_ptx_target(l, &i->operands[0], PTX_B32);
-    ptx_op *op = emit_sync(l, do_shuffle, members);
+    const bool checks = sync && l->code->watch.checks & PTX_CHECK_SYNC;
+    ptx_op *op = emit_sync(l, checks ? do_checked_shuffle : do_shuffle, members);
     op->d = d;
     op->more = s;
 }
