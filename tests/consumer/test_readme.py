@@ -98,23 +98,38 @@ def test_block(prefix: Path, tmp_path: Path, shown: Program) -> None:
             assert re.fullmatch(pattern, printed, re.DOTALL), printed
 
 
-def test_readme_command(prefix: Path, tmp_path: Path) -> None:
-    """The wrapper program, with README's command, on a machine without CUDA."""
-    program = next(one.text for one in programs(README) if "<anycuda/cudart.h>" in one.text)
+def readme_command() -> list[str]:
+    """The flags of README's command."""
     command = re.search(r"^cc program\.c ((?:.*\\\n)*.*)$", README.read_text(), re.MULTILINE)
     assert command
-    (tmp_path / "program.c").write_text(program)
-    library = next(prefix.rglob("libanycuda.a"))
-    flags = (
-        command[1]
-        .replace("\\\n", " ")
-        .replace("-I", f"-I{ROOT}/")
-        .replace("build/release/libanycuda.a", str(library))
-        .split()
-    )
+    return command[1].replace("\\\n", " ").replace("-I", f"-I{ROOT}/").split()
+
+
+def build_by_hand(prefix: Path, folder: Path, flags: list[str]) -> None:
+    """Compiles README's wrapper program with these flags."""
+    (folder / "program.c").write_text(next(one.text for one in programs(README) if "<anycuda/cudart.h>" in one.text))
+    built = next(prefix.rglob("libanycuda.a")).parent
+    flags = [flag.replace("build/release", str(built)) for flag in flags]
     subprocess.run(
-        [compiler(), *without_cuda(compiler()), "program.c", *flags, "-o", "program"], cwd=tmp_path, check=True
+        [compiler(), *without_cuda(compiler()), "program.c", *flags, "-o", "program"], cwd=folder, check=True
     )
+
+
+def test_readme_command_with_the_simulator(prefix: Path, tmp_path: Path) -> None:
+    """What README adds to its command, in the order that it says."""
+    said = re.search(r"by hand that is (.*?)\. You", README.read_text(), re.DOTALL)
+    assert said
+    symbol, simulator, behind = re.findall(r"`(.*?)`", said[1])
+    flags = readme_command()
+    archive = next(flag for flag in flags if flag.endswith("libanycuda.a"))
+    flags[flags.index(archive) : flags.index(archive)] = [symbol, simulator]
+    build_by_hand(prefix, tmp_path, [*flags, behind])
+    assert "anycuda simulator" in run(tmp_path / "program", ANYCUDA_CUDART="sim")
+
+
+def test_readme_command(prefix: Path, tmp_path: Path) -> None:
+    """The wrapper program, with README's command, on a machine without CUDA."""
+    build_by_hand(prefix, tmp_path, readme_command())
     said = run(tmp_path / "program", ANYCUDA_CUDART="/nonexistent/libcudart.so.12")
     assert "cudaGetDeviceProperties" in said and "/nonexistent/libcudart.so.12" in said
 

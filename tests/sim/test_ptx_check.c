@@ -575,6 +575,14 @@ TEST(a_place_in_the_source) {
         1, 64, words, 64);
     expect("st.shared.u32 in line 11 of the PTX (kernels/sum.cu:18); the other access: "
            "st.shared.u32 in line 11 of the PTX (kernels/sum.cu:18)");
+    /* Of what was inlined the line of the kernel comes first. */
+    run(HEAD ".file 1 \"kernels/sum.cu\"\n.file 2 \"/include/a.h\"\n.entry k(.param .u64 p) {\n"
+             ".reg .b32 %r<9>;\n.shared .b32 s;\nmov.u32 %r1, %tid.x;\n.loc 1 21 3\n"
+             ".loc 2 7 5, function_name $A, inlined_at 1 21 3\n"
+             ".loc 2 9 1, function_name $B+4, inlined_at 2 7 5\n"
+             "st.shared.u32 [s], %r1;\nret;\n}\n",
+        1, 64, words, 64);
+    expect("st.shared.u32 in line 13 of the PTX (kernels/sum.cu:21, by a.h:9); the other access: ");
     acu_sim_reset(ALL_CHECKS);
     assert_int_equal(acu_sim_findings(NULL), 0);
     begin_with_checks(NULL);

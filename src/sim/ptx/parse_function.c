@@ -76,14 +76,40 @@ static bool read_performance(ptx_parser *p, ptx_function *f) {
     return true;
 }
 
+/* Reads the three numbers of a place. */
+static ptx_source read_source(ptx_parser *p) {
+    ptx_source s = {.file = (unsigned)acu_ptx_parse_integer(p)};
+    s.line = (unsigned)acu_ptx_parse_integer(p);
+    s.column = acu_ptx_text_is_number(&p->text) ? (unsigned)acu_ptx_parse_integer(p) : 0;
+    return s;
+}
+
+/* What is read was inlined at a place, which may be in a function that was inlined, too: then a
+ * .loc before this one said where. */
+static void set_outer(ptx_parser *p, ptx_source at) {
+    const unsigned room = sizeof p->inlined / sizeof *p->inlined;
+    p->source.outer_file = at.file;
+    p->source.outer_line = at.line;
+    for (unsigned n = 1; n <= room && n <= p->inlined_count; n++) {
+        const ptx_source *s = &p->inlined[(p->inlined_count - n) % room];
+        if (s->file != at.file || s->line != at.line || s->column != at.column)
+            continue;
+        p->source.outer_file = s->outer_file;
+        p->source.outer_line = s->outer_line;
+        break;
+    }
+    p->inlined[p->inlined_count++ % room] = p->source;
+}
+
 /* Reads .loc file line column[, function_name label+4, inlined_at file line column]. */
 static void read_location(ptx_parser *p) {
-    p->source.file = (unsigned)acu_ptx_parse_integer(p);
-    p->source.line = (unsigned)acu_ptx_parse_integer(p);
-    p->source.column = acu_ptx_text_is_number(&p->text) ? (unsigned)acu_ptx_parse_integer(p) : 0;
+    p->source = read_source(p);
     unsigned line = p->text.before.line;
     while (p->text.length && p->text.place.line == line && !acu_ptx_text_is(&p->text, ";"))
-        acu_ptx_text_next(&p->text);
+        if (acu_ptx_parse_accept(p, "inlined_at"))
+            set_outer(p, read_source(p));
+        else
+            acu_ptx_text_next(&p->text);
     acu_ptx_parse_accept(p, ";");
 }
 
@@ -385,7 +411,8 @@ void acu_ptx_parse_function(ptx_parser *p, bool is_entry) {
     p->last_of_function = &known->variables;
     p->last_reference = &known->references;
     p->use_count = 0;
-    p->source = (ptx_source){0, 0, 0};
+    p->source = (ptx_source){.line = 0};
+    p->inlined_count = 0;
     acu_ptx_names_enter(p->names);
     add_parameters(p, known->results);
     add_parameters(p, known->params);

@@ -37,7 +37,9 @@ typedef struct ptx_parser {
     ptx_label_use *uses;
     unsigned use_count, use_room;
     ptx_source source;
-    unsigned depth; /* of nested lists, scopes and parentheses */
+    ptx_source inlined[32]; /* the last places in functions that were inlined */
+    unsigned inlined_count; /* of the function that is read */
+    unsigned depth;         /* of nested lists, scopes and parentheses */
     ptx_error *error;
     ptx_result result;
     jmp_buf end;

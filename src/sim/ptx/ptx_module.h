@@ -64,9 +64,12 @@ typedef struct ptx_place {
     unsigned line, column;
 } ptx_place;
 
-/* A place in the source that the PTX was compiled from (.loc); line 0: not known. */
+/* A place in the source that the PTX was compiled from (.loc); line 0: not known. `outer`: where
+ * the function that is read calls what was inlined, perhaps by others; line 0: this is no part of
+ * that. */
 typedef struct ptx_source {
     unsigned file, line, column; /* the number of a .file */
+    unsigned outer_file, outer_line;
 } ptx_source;
 
 typedef struct ptx_function ptx_function;
