@@ -464,6 +464,46 @@ TEST(behind_dynamic_shared_memory) {
     begin_with_checks(NULL);
 }
 
+/* ---- copies that a thread must wait for ---- */
+
+/* Each thread copies a word to `s`, and in between comes what is given; then it reads its
+ * neighbour's. */
+#define COPIED(between)                                                                            \
+    HEAD ".entry k(.param .u64 p) {\n.reg .b32 %r<9>; .reg .b64 %d<4>;\n"                          \
+         ".shared .align 16 .b32 s[32];\n.shared .b32 t[32];\nld.param.u64 %d1, [p];\n"            \
+         "mov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 2;\ncvt.u64.u32 %d2, %r2;\n"                     \
+         "add.u64 %d2, %d2, %d1;\nmov.u32 %r3, s;\nadd.u32 %r3, %r3, %r2;\nmov.u32 %r4, t;\n"      \
+         "add.u32 %r4, %r4, %r2;\nxor.b32 %r5, %r3, 4;\n"                                          \
+         "cp.async.ca.shared.global [%r3], [%d2], 4;\n" between                                    \
+         "ld.shared.u32 %r6, [%r5];\nret;\n}\n"
+#define COMMIT "cp.async.commit_group;\n"
+#define SECOND "cp.async.ca.shared.global [%r4], [%d2], 4;\n"
+
+static unsigned unwaited(const char *text) {
+    uint32_t words[32] = {0};
+    const unsigned before = (unsigned)acu_sim_findings("race");
+    run(text, 1, 32, words, 32);
+    return (unsigned)acu_sim_findings("race") - before;
+}
+
+TEST(copies_that_nobody_waited_for) {
+    assert_int_equal(unwaited(COPIED(COMMIT "cp.async.wait_group 0;\nbar.sync 0;\n")), 0);
+    assert_int_equal(unwaited(COPIED("cp.async.wait_all;\nbar.sync 0;\n")), 0);
+    assert_int_equal(unwaited(COPIED(COMMIT SECOND COMMIT "cp.async.wait_group 1;\nbar.sync 0;\n")),
+                     0);
+    assert_int_equal(unwaited(COPIED(COMMIT "bar.sync 0;\n")), 32);
+    expect("thread (31, 0, 0): a read of 4 bytes of shared memory at 0x78 (s + 120), which thread "
+           "(30, 0, 0) of the same block copies there by cp.async, and it has not waited for that "
+           "copy; ld.shared.u32 in line");
+    /* A copy that is in no group, one group too few, and a wait before the copy. */
+    assert_int_equal(unwaited(COPIED("cp.async.wait_group 0;\nbar.sync 0;\n")), 32);
+    assert_int_equal(unwaited(COPIED(COMMIT "cp.async.wait_group 1;\nbar.sync 0;\n")), 32);
+    assert_int_equal(unwaited(COPIED(COMMIT "cp.async.wait_group 0;\nbar.sync 0;\n"
+                                            "cp.async.ca.shared.global [%r3], [%d2], 4;\n" COMMIT
+                                            "bar.sync 0;\n")),
+                     32);
+}
+
 /* ---- barriers and .sync operations ---- */
 
 /* Runs a kernel that the check finds fault with, and that fails. */
@@ -617,6 +657,7 @@ int main(void) {
         CHECKED(barriers_that_not_all_reach),
         CHECKED(barriers_of_a_divergent_warp),
         CHECKED(barriers_that_never_open),
+        CHECKED(copies_that_nobody_waited_for),
         CHECKED(sources_of_shuffles),
         CHECKED(masks_of_sync_operations),
         CHECKED(a_place_in_the_source),

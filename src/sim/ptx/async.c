@@ -72,7 +72,8 @@ static void check_side(ptx_lowering *l, const place *side, const async_copy *c, 
                                              .size = c->bytes,
                                              .reads = !writes || c->reduces,
                                              .writes = writes,
-                                             .strong = writes && c->reduces});
+                                             .strong = writes && c->reduces,
+                                             .async = writes && c->size});
 }
 
 static void lower_copy(ptx_lowering *l, const ptx_instruction *i, ptx_words *words) {
@@ -138,6 +139,8 @@ static void lower_arrive(ptx_lowering *l, const ptx_instruction *i, ptx_words *w
                                              .strong = true,
                                              .apart = true,
                                              .releases = true});
+    acu_ptx_check_commit(l); /* whoever waits for the mbarrier waits for the copies */
+    acu_ptx_check_wait(l, 0);
     ptx_op *op = acu_ptx_emit(l, arrive);
     op->flags = counts;
     op->more = c;
@@ -249,6 +252,17 @@ static void lower_bulk(ptx_lowering *l, const ptx_instruction *i, ptx_words *wor
 
 /* ---- all of them ---- */
 
+/* There is nothing to wait for, but a check knows who has not waited. */
+static void note_groups(ptx_lowering *l, const ptx_instruction *i, int kind) {
+    enum { COMMIT, WAIT, WAIT_ALL };
+    if (kind == WAIT && (i->operand_count != 1 || i->operands[0].kind != PTX_INTEGER))
+        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+    if (kind != WAIT)
+        acu_ptx_check_commit(l);
+    if (kind != COMMIT)
+        acu_ptx_check_wait(l, kind == WAIT ? (uint32_t)i->operands[0].bits : 0);
+}
+
 void acu_ptx_lower_cp(ptx_lowering *l, const ptx_instruction *i) {
     ptx_words words;
     acu_ptx_words(l, i, &words);
@@ -261,9 +275,12 @@ void acu_ptx_lower_cp(ptx_lowering *l, const ptx_instruction *i) {
     }
     if (acu_ptx_take(&words, "prefetch"))
         return;
-    if (acu_ptx_take_one(&words, "commit_group wait_group wait_all") >= 0) {
+    const int group = acu_ptx_take_one(&words, "commit_group wait_group wait_all");
+    if (group >= 0) {
         acu_ptx_take(&words, "read");
         acu_ptx_words_end(l, &words);
+        if (!bulk)
+            note_groups(l, i, group);
         return;
     }
     if (acu_ptx_take(&words, "mbarrier"))

@@ -34,7 +34,8 @@ ptx_check_block *acu_ptx_check_block_new(const ptx_block *block) {
     bool races = block->launch->code->watch.checks & PTX_CHECK_RACE;
     made->clocks = calloc(block->warp_count, sizeof *made->clocks);
     made->shared = calloc(races ? block->shared_bytes + 1 : 1, sizeof *made->shared);
-    if (made->clocks && made->shared)
+    made->groups = calloc((size_t)block->warp_count * PTX_LANES, sizeof *made->groups);
+    if (made->clocks && made->shared && made->groups)
         return made;
     acu_ptx_check_block_free(made);
     return NULL;
@@ -45,6 +46,7 @@ void acu_ptx_check_block_free(ptx_check_block *block) {
         return;
     free(block->clocks);
     free(block->shared);
+    free(block->groups);
     free(block);
 }
 
@@ -53,6 +55,8 @@ void acu_ptx_check_block_begin(ptx_block *block) {
     own->fenced = own->proxied = 0;
     own->apart.check = 0;
     memset(own->clocks, 0, block->warp_count * sizeof *own->clocks);
+    for (unsigned n = 0; n < block->warp_count * PTX_LANES; n++)
+        own->groups[n] = (ptx_groups){.open = 1};
     if (block->launch->code->watch.checks & PTX_CHECK_INIT)
         acu_ptx_check_unwrite(block);
 }

@@ -147,6 +147,37 @@ void acu_ptx_check_fence(ptx_lowering *l) {
         acu_ptx_emit(l, note_fence);
 }
 
+/* ---- groups of copies ---- */
+
+static ptx_groups *groups_of(const ptx_warp *w, unsigned lane) {
+    return &w->block->check->groups[w->number * PTX_LANES + lane];
+}
+
+static void note_commit(ptx_warp *w, const ptx_op *op) {
+    (void)op;
+    for (uint32_t left = w->mask; left; left &= left - 1)
+        groups_of(w, (unsigned)__builtin_ctz(left))->open++;
+}
+
+static void note_wait(ptx_warp *w, const ptx_op *op) {
+    for (uint32_t left = w->mask; left; left &= left - 1) {
+        ptx_groups *g = groups_of(w, (unsigned)__builtin_ctz(left));
+        const uint32_t kept = (uint32_t)op->value + 1; /* with the one that is open */
+        if (g->open > kept && g->open - kept > g->over)
+            g->over = g->open - kept;
+    }
+}
+
+void acu_ptx_check_commit(ptx_lowering *l) {
+    if (l->code->watch.checks & PTX_CHECK_RACE)
+        acu_ptx_emit(l, note_commit);
+}
+
+void acu_ptx_check_wait(ptx_lowering *l, uint32_t left) {
+    if (l->code->watch.checks & PTX_CHECK_RACE)
+        acu_ptx_emit(l, note_wait)->value = left;
+}
+
 /* ---- .sync operations ---- */
 
 /* `more` is the operation itself. Lanes of the mask that came on another way are there, too. */

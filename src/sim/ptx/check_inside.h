@@ -24,6 +24,7 @@ typedef struct ptx_check_site {
     bool swaps;     /* it compares before it writes, so that who read before may be late */
     bool parameter; /* of a call: some of its bytes may be padding */
     bool apart; /* a GPU has other ways for it than for loads and stores: no profile counts it */
+    bool async; /* the write of a cp.async, which may be made until the thread waits for it */
     const ptx_access *values; /* of a plain store: what is written; else NULL */
     const ptx_atomic *atomic; /* of an atomic operation; else NULL */
 } ptx_check_site;
@@ -33,6 +34,10 @@ struct ptx_lowering;
 void acu_ptx_check_access(struct ptx_lowering *lowering, ptx_check_site site);
 /* Adds the operation that notes a fence, if the code has checks. */
 void acu_ptx_check_fence(struct ptx_lowering *lowering);
+/* Adds the operation that notes the end of a group of copies, if the code looks for races. */
+void acu_ptx_check_commit(struct ptx_lowering *lowering);
+/* Adds the one that notes that all groups but the last `left` are over. */
+void acu_ptx_check_wait(struct ptx_lowering *lowering, uint32_t left);
 
 /* Adds the operation that notes a fence.proxy.async, if the code has checks. */
 void acu_ptx_check_proxy_fence(struct ptx_lowering *lowering);
@@ -78,7 +83,13 @@ typedef struct ptx_record {
     uint32_t lanes, block; /* low bits of the block's number */
     uint8_t warp, parts;   /* which bytes of the cell */
     bool writes;
+    uint32_t group; /* of a cp.async: the number of its group; else 0 */
 } ptx_record;
+
+/* A thread's groups of copies. */
+typedef struct ptx_groups {
+    uint32_t open, over; /* the one that copies go to, and the last one that was waited for */
+} ptx_groups;
 
 /* What was done to a few bytes: the last write, and the last reads of two warps. */
 typedef struct ptx_cell {
@@ -112,8 +123,9 @@ struct ptx_check {
 struct ptx_check_block {
     ptx_cell *shared; /* of each byte of shared memory */
     ptx_clock *clocks;
-    ptx_time fenced;  /* when a thread made the last fence */
-    ptx_time proxied; /* when a thread made the last fence.proxy.async */
+    ptx_groups *groups; /* of each thread */
+    ptx_time fenced;    /* when a thread made the last fence */
+    ptx_time proxied;   /* when a thread made the last fence.proxy.async */
     /* Threads that came to one barrier by different instructions: a mistake if some come to no more
      * barriers, and others do. `check` 0: none did. */
     ptx_finding apart;

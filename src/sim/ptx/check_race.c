@@ -100,12 +100,26 @@ static bool is_before(const ptx_warp *w, const ptx_checked_touch *t, const ptx_r
     return r->time < clock->lanes[t->lane];
 }
 
+/* Returns whether the record is a copy for which the thread that made it has not waited: nothing
+ * else orders it. */
+static bool is_pending(const ptx_warp *w, const ptx_checked_touch *t, const ptx_record *r) {
+    if (!r->group || t->site->async || r->block != (uint32_t)w->block->number)
+        return false;
+    const ptx_groups *groups = &w->block->check->groups[(size_t)r->warp * PTX_LANES];
+    for (uint32_t left = r->lanes; left; left &= left - 1)
+        if (groups[__builtin_ctz(left)].over < r->group)
+            return true;
+    return false;
+}
+
 /* Returns whether the two are a race. Who prepares a compare-and-swap may read as if no other
  * thread was there, since the comparison finds what has changed. */
 static bool is_race(const ptx_warp *w, const ptx_checked_touch *t, const ptx_record *r,
                     uint8_t parts) {
     if (!r->site || !(r->parts & parts) || (t->site->strong && r->site->strong))
         return false;
+    if (is_pending(w, t, r))
+        return true;
     if ((t->site->swaps && !r->writes && !r->site->strong) ||
         (r->site->swaps && !t->writes && !t->site->strong))
         return false;
@@ -150,7 +164,7 @@ static void report(ptx_warp *w, const ptx_checked_touch *t, const ptx_record *r)
     char place[160];
     uint32_t lanes = r->lanes;
     bool same_block = r->block == (uint32_t)block->number, same_warp = r->warp == w->number;
-    if (same_block && same_warp && lanes & ~(UINT32_C(1) << t->lane))
+    if (same_block && same_warp && !r->group && lanes & ~(UINT32_C(1) << t->lane))
         lanes &= ~(UINT32_C(1) << t->lane);
     acu_ptx_check_locate(block, block->number, w->number * PTX_LANES + t->lane, &f.at);
     acu_ptx_check_locate(block, r->block,
@@ -158,6 +172,15 @@ static void report(ptx_warp *w, const ptx_checked_touch *t, const ptx_record *r)
     f.at.instruction = t->site->instruction;
     f.other.instruction = r->site->instruction;
     acu_ptx_check_name(w, t, place, sizeof place);
+    if (is_pending(w, t, r)) {
+        snprintf(f.what, sizeof f.what,
+                 "%s %u bytes of %s, which thread (%u, %u, %u) of the same block copies there by "
+                 "cp.async, and it has not waited for that copy",
+                 name_of(t->site), t->size, place, f.other.thread[0], f.other.thread[1],
+                 f.other.thread[2]);
+        acu_ptx_check_give(w, &f);
+        return;
+    }
     snprintf(
         f.what, sizeof f.what,
         "%s %u bytes of %s, which thread (%u, %u, %u) of %s (%u, %u, %u) %s, and %s orders the "
@@ -215,7 +238,7 @@ static void look(ptx_warp *w, const ptx_checked_touch *t) {
 /* Keeps an access of a warp in the record, if that has one of the same warp and time. */
 static bool add_lanes(ptx_record *r, const ptx_record *one) {
     if (!r->site || r->block != one->block || r->warp != one->warp || r->time != one->time ||
-        r->parts != one->parts)
+        r->parts != one->parts || r->group != one->group)
         return false;
     r->lanes |= one->lanes;
     if (!one->site->strong || r->site->strong)
@@ -243,6 +266,8 @@ static void remember(ptx_warp *w, const ptx_checked_touch *t) {
                       .block = (uint32_t)w->block->number,
                       .warp = (uint8_t)w->number,
                       .writes = t->writes};
+    if (t->site->async)
+        one.group = w->block->check->groups[w->number * PTX_LANES + t->lane].open;
     for (uint32_t at = 0, count; at < t->size; at += count) {
         ptx_cell *cell = cell_of(w, t, at, &count, &one.parts);
         if (!cell)
