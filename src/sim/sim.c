@@ -280,6 +280,11 @@ static void leave_visible(acu_sim_config *config) {
     config->devices = config->listed_twice ? 0 : count;
 }
 
+static bool launches_block(void) {
+    const char *blocking = acu_platform_env("CUDA_LAUNCH_BLOCKING");
+    return blocking && strtol(blocking, NULL, 10) != 0;
+}
+
 static void configure(const char *text) {
     sim.config = (acu_sim_config){.devices = 1,
                                   .memory = (uint64_t)8 << 30,
@@ -288,6 +293,7 @@ static void configure(const char *text) {
                                   .driver = CUDART_VERSION};
     read_configuration(&sim.config, text ? text : acu_platform_env("ANYCUDA_SIM"));
     leave_visible(&sim.config);
+    sim.config.blocking = launches_block();
     acu_sim_nouns_configure(&sim.config);
     acu_sim_caller_reset(sim.config.leaks || sim.config.guard || sim.config.checks & 1);
     sim.configured = true;

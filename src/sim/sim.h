@@ -73,6 +73,7 @@ typedef struct acu_sim_config {
     int runtime, driver;
     bool leaks;
     bool guard;
+    bool blocking;   /* CUDA_LAUNCH_BLOCKING: a launch returns when its kernel is done */
     unsigned checks; /* of kernels, as bits, PTX_CHECK_MEMORY and the others */
     acu_sim_trap trap;
     bool profile; /* kernels count what they do */

@@ -148,6 +148,32 @@ TEST(a_process_may_be_short_of_addresses) {
     assert_string_equal(said, "");
 }
 
+/* Returns 0 where a launch returns the error of its kernel, 1 where a later call does. */
+static int launches_a_trap(void) {
+    CUdevice device;
+    CUcontext context;
+    CUmodule module;
+    CUfunction function;
+    if (cuInit(0) || cuDeviceGet(&device, 0) || cuDevicePrimaryCtxRetain(&context, device) ||
+        cuCtxSetCurrent(context) ||
+        cuModuleLoadData(&module, ".version 8.0\n.target sm_80\n.address_size 64\n"
+                                  ".entry k() {\ntrap;\n}\n") ||
+        cuModuleGetFunction(&function, module, "k"))
+        return 99;
+    const CUresult launched = cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
+    const CUresult waited = cuCtxSynchronize();
+    return waited != CUDA_ERROR_LAUNCH_FAILED ? 98 : launched == waited ? 0 : 1;
+}
+
+TEST(launches_that_block) {
+    setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+    assert_int_equal(alone("devices=1", launches_a_trap), 0);
+    assert_int_equal(alone("devices=1,seed=3", launches_a_trap), 0);
+    setenv("CUDA_LAUNCH_BLOCKING", "0", 1);
+    assert_int_equal(alone("devices=1,seed=3", launches_a_trap), 1);
+    unsetenv("CUDA_LAUNCH_BLOCKING");
+}
+
 /* What an H100 with a driver 13.0 answered. */
 static int with_visible(const char *configuration, const char *visible) {
     setenv("CUDA_VISIBLE_DEVICES", visible, 1);
@@ -531,6 +557,7 @@ int main(void) {
         P(sizes),
         P(a_process_may_be_short_of_addresses),
         P(only_visible_devices_are_there),
+        P(launches_that_block),
         P(the_loader_hears_the_version),
         P(every_reported_runtime),
         P(an_older_runtime_lacks_functions),

@@ -577,7 +577,8 @@ static cudaError_t submit_op(acu_sim_stream *stream, acu_sim_op *op) {
             if (event_of_attribute(&prepared->attributes[i]))
                 acu_sim_event_mark(event_of_attribute(&prepared->attributes[i]), op);
     bool captured = stream->capture != NULL;
-    cudaError_t result = acu_sim_stream_submit(stream, op, false);
+    const bool waits = !captured && acu_sim_configuration()->blocking;
+    cudaError_t result = acu_sim_stream_submit(stream, op, waits);
     for (unsigned i = 0; captured && !result && i < prepared->attribute_count; i++)
         if (event_of_attribute(&prepared->attributes[i]))
             result = acu_sim_capture_record(stream, event_of_attribute(&prepared->attributes[i]));
