@@ -615,6 +615,15 @@ TEST(a_place_in_the_source) {
         1, 64, words, 64);
     expect("st.shared.u32 in line 11 of the PTX (kernels/sum.cu:18); the other access: "
            "st.shared.u32 in line 11 of the PTX (kernels/sum.cu:18)");
+    /* A name of C++ is cut, and what is behind it is not. */
+#define LONG                                                                                       \
+    "_ZN3cub6detail10merge_sort30DeviceMergeSortBlockSortKernelINS2_10policy_hubIPiE9Policy600"
+    run(HEAD ".entry k(.param .u64 p) {\n.reg .b32 %r<9>;\n.shared .b32 " LONG "[9];\n"
+             "mov.u32 %r1, %tid.x;\nst.shared.u32 [" LONG "+4], %r1;\nret;\n}\n",
+        1, 64, words, 64);
+    expect(
+        "(_ZN3cub6detail10merge_sort30DeviceMergeSortBlockSortKernelINS2_10policy_hubIPiE9… + 4), "
+        "which thread");
     /* Of what was inlined the line of the kernel comes first. */
     run(HEAD ".file 1 \"kernels/sum.cu\"\n.file 2 \"/include/a.h\"\n.entry k(.param .u64 p) {\n"
              ".reg .b32 %r<9>;\n.shared .b32 s;\nmov.u32 %r1, %tid.x;\n.loc 1 21 3\n"

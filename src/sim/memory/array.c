@@ -448,7 +448,8 @@ cudaError_t acu_sim_cudaGetMipmappedArrayLevel(cudaArray_t *levelArray,
     if (!m)
         return cudaErrorInvalidResourceHandle;
     if (level >= m->level_count)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue, "there is no level %u: the mipmap has %u", level,
+                          m->level_count);
     *levelArray = handle_of(m->levels[level]);
     return cudaSuccess;
 }

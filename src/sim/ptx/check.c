@@ -120,6 +120,8 @@ void acu_ptx_check_locate(const ptx_block *block, uint64_t number, unsigned thre
     at->thread[2] = thread / size[0] / size[1];
 }
 
+enum { MOST_NAME = 80 }; /* bytes of a variable's name, which C++ makes long */
+
 void acu_ptx_check_name(const ptx_warp *w, const ptx_checked_touch *t, char *text, size_t size) {
     int used = snprintf(text, size, "%s memory at 0x%llx",
                         t->space == PTX_SHARED  ? "shared"
@@ -128,7 +130,8 @@ void acu_ptx_check_name(const ptx_warp *w, const ptx_checked_touch *t, char *tex
                         (unsigned long long)t->address);
     for (const ptx_code_shared *s = t->space == PTX_SHARED ? w->code->shared : NULL; s; s = s->next)
         if (t->address - s->at < s->variable->size)
-            snprintf(text + used, size - (size_t)used, " (%s + %llu)", s->variable->name,
+            snprintf(text + used, size - (size_t)used, " (%.*s%s + %llu)", MOST_NAME,
+                     s->variable->name, strlen(s->variable->name) > MOST_NAME ? "…" : "",
                      (unsigned long long)(t->address - s->at));
 }
 

@@ -14,7 +14,7 @@ static void report(ptx_warp *w, const ptx_op *op, const ptx_checked_touch *t, co
 
 /* Says how far behind something of `size` bytes an access is that begins `into` it. */
 static void say_behind(char *text, size_t room, uint64_t into, const char *what, uint64_t size) {
-    snprintf(text, room, "%llu bytes behind the end of %s, which has %llu",
+    snprintf(text, room, "%llu bytes behind the end of %.80s, which has %llu",
              (unsigned long long)(into > size ? into - size : 0), what, (unsigned long long)size);
 }
 
