@@ -66,15 +66,14 @@ typedef struct run {
     bool maps_out;
     unsigned blocks, threads, shared;
 } run;
-/* Runs a kernel; returns CUDA's code: 0 is success. */
+/* Runs a kernel; returns CUDA's code: 0 is success; negative: it did not run. */
 int device_run(const run *r);
 
 /* ---- forms ---- */
 
-/* Takes an answer: its name, and what came out; `words` of it are interesting in themselves. */
-void take_answer(const char *name, const void *out, size_t bytes, bool keep);
-/* Takes what the library did not do. */
-void take_failure(const char *name, int code);
+/* Takes what came of a form: CUDA's code, and the bytes that came out if that is 0; `keep`: they
+ * are few enough to be kept. */
+void take_result(const char *name, int code, const void *out, size_t bytes, bool keep);
 
 void copy_forms(void);
 void product_forms(void);
@@ -86,7 +85,7 @@ typedef struct question {
     void (*ask)(unsigned variant);
     unsigned variants;
 } question;
-enum { COPY_QUESTIONS = 3, PRODUCT_QUESTIONS = 2 };
+enum { COPY_QUESTIONS = 2, PRODUCT_QUESTIONS = 2 };
 extern const question copy_questions[COPY_QUESTIONS], product_questions[PRODUCT_QUESTIONS];
 
 #endif

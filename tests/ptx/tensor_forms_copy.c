@@ -16,7 +16,7 @@ static const struct {
     {"bf16", "bf16", 9, 2},     {"f32ftz", "f32", 10, 4}, {"tf32", "tf32", 11, 4},
     {"tf32ftz", "tf32", 12, 4},
 };
-enum { U8 = 0, U16 = 1, TF32 = 11, TF32_FTZ = 12 };
+enum { U16 = 1, F16 = 6, TF32 = 11 };
 
 /* ---- kernels ---- */
 
@@ -45,7 +45,8 @@ static size_t add_numbers(char *text, size_t used, const int *numbers, unsigned 
     return used + (size_t)sprintf(text + used, "}");
 }
 
-/* The barrier is asked a number of times, so that a wrong number of bytes does not hang. */
+/* The barrier is asked a number of times, so that a wrong number of bytes does not hang; behind the
+ * tile, memory gets 1 if the number is right. */
 static const char *load_kernel(const tensor *t, const char *mode, unsigned shared, unsigned bytes) {
     static char text[8192];
     size_t used = (size_t)sprintf(text, "%s", begin);
@@ -66,9 +67,10 @@ static const char *load_kernel(const tensor *t, const char *mode, unsigned share
         (size_t)sprintf(text + used,
                         ";\nmbarrier.arrive.expect_tx.shared.b64 %%d5, [m], %u;\n"
                         "mov.u32 %%r5, 0;\nW: mbarrier.try_wait.parity.shared.b64 %%q2, [m], 0;\n"
-                        "@%%q2 bra ALL;\nadd.u32 %%r5, %%r5, 1;\nsetp.lt.u32 %%q2, %%r5, 1000;\n"
-                        "@%%q2 bra W;\nALL: bar.sync 0;\n",
-                        bytes);
+                        "@%%q2 bra DONE;\nadd.u32 %%r5, %%r5, 1;\nsetp.lt.u32 %%q3, %%r5, 1000;\n"
+                        "@%%q3 bra W;\nDONE: selp.b32 %%r5, 1, 0, %%q2;\n"
+                        "st.global.b32 [%%d2+%u], %%r5;\nALL: bar.sync 0;\n",
+                        bytes, shared);
     used = add_loop(text, used, 'B', "%d2",
                     "ld.shared.b32 %r6, [%r3];\nst.global.b32 [%d4], %r6;\n", shared);
     sprintf(text + used, "ret;\n}\n");
@@ -103,14 +105,28 @@ static unsigned tile_bytes(const tensor *t) {
     return rows_of(t) * t->box[0] * t->size;
 }
 
+/* Returns what a tile takes of shared memory: rows that are swizzled have a whole line each. */
+static unsigned shared_bytes(const tensor *t) {
+    return t->swizzle ? rows_of(t) * (16u << t->swizzle) : tile_bytes(t);
+}
+
 static size_t tensor_bytes(const tensor *t) {
     return t->rank > 1 ? t->strides[t->rank - 2] * t->shape[t->rank - 1] : t->shape[0] * t->size;
 }
 
-/* A tile that begins before the tensor and ends behind it. */
-static tensor make(unsigned type, unsigned rank, unsigned swizzle) {
-    static const uint32_t shape[] = {40, 7, 5, 4, 3}, box[] = {0, 9, 6, 3, 2};
-    static const int at[] = {-3, -1, 1, -1, 1};
+/* Where a tile is: it begins 16 bytes before the tensor, or ends behind it; a GPU takes tiles only
+ * that begin at multiples of 16 bytes. */
+typedef enum place { BEFORE, BEHIND, PLACES } place;
+static const char *const place_names[] = {"before", "behind"};
+
+static int first_element(const tensor *t, place where) {
+    unsigned bytes = (unsigned)t->shape[0] * t->size;
+    return where == BEFORE ? -16 / (int)t->size : (int)((bytes - 16) / 16 * 16 / t->size);
+}
+
+static tensor make(unsigned type, unsigned rank, unsigned swizzle, place where) {
+    static const uint32_t shape[] = {37, 7, 5, 4, 3}, box[] = {0, 9, 6, 3, 2};
+    static const int at[] = {0, -1, 1, -1, 1};
     tensor t = {
         .type = types[type].type, .rank = rank, .size = types[type].size, .swizzle = swizzle};
     uint64_t bytes = t.size;
@@ -123,13 +139,13 @@ static tensor make(unsigned type, unsigned rank, unsigned swizzle) {
         bytes = i ? bytes : (bytes + 15) / 16 * 16 + 16;
         t.strides[i] = bytes;
     }
+    t.at[0] = first_element(&t, where);
     return t;
 }
 
-static tensor make_columns(unsigned rank, unsigned swizzle) {
-    tensor t = make(U16, rank, swizzle);
+static tensor make_columns(unsigned rank, unsigned swizzle, place where) {
+    tensor t = make(U16, rank, swizzle, where);
     t.pixels = 50;
-    t.at[0] = 2;
     for (unsigned i = 0; i < rank; i++)
         t.steps[i] = i == 1 ? 2 : 1;
     for (unsigned i = 0; i + 2 < rank; i++) {
@@ -148,49 +164,46 @@ static unsigned char tensor_memory[MOST_TENSOR], tile_memory[MOST_TILE];
 
 static void fill_type(unsigned char *memory, size_t bytes, unsigned type, kind which) {
     fill_elements(memory, bytes, format_of(types[type].format), which, 7 + type);
-    for (size_t n = 0; (type == TF32 || type == TF32_FTZ) && n + 4 <= bytes; n += 4)
-        memory[n] = 0, memory[n + 1] &= 0xe0; /* what tf32 has */
+}
+
+/* Loads into `shared` bytes, and behind them whether the barrier heard of `bytes`. */
+static int run_load(const tensor *t, const char *mode, unsigned shared, unsigned bytes) {
+    memset(tile_memory, 0, shared + 4);
+    return device_run(&(run){.text = load_kernel(t, mode, shared, bytes),
+                             .in = tensor_memory,
+                             .in_bytes = tensor_bytes(t),
+                             .out = tile_memory,
+                             .out_bytes = shared + 4,
+                             .of = t,
+                             .blocks = 1,
+                             .threads = 128,
+                             .shared = shared});
 }
 
 static void load(const char *name, const tensor *t, unsigned type, const char *mode, kind which) {
-    unsigned bytes = tile_bytes(t);
+    unsigned shared = shared_bytes(t);
     fill_type(tensor_memory, tensor_bytes(t), type, which);
-    memset(tile_memory, 0, bytes);
-    int code = device_run(&(run){.text = load_kernel(t, mode, bytes, bytes),
-                                 .in = tensor_memory,
-                                 .in_bytes = tensor_bytes(t),
-                                 .out = tile_memory,
-                                 .out_bytes = bytes,
-                                 .of = t,
-                                 .blocks = 1,
-                                 .threads = 128,
-                                 .shared = bytes});
-    if (code)
-        take_failure(name, code);
-    else
-        take_answer(name, tile_memory, bytes, true);
+    int code = run_load(t, mode, shared, tile_bytes(t));
+    take_result(name, code, tile_memory, shared + 4, true);
 }
 
 static void store(const char *name, const tensor *t, unsigned type, const char *opcode,
                   kind which) {
-    unsigned bytes = tile_bytes(t);
-    fill_type(tile_memory, bytes, type, which);
+    unsigned shared = shared_bytes(t);
+    fill_type(tile_memory, shared, type, which);
     fill_type(tensor_memory, tensor_bytes(t), type, which);
     memmove(tensor_memory + 32, tensor_memory, tensor_bytes(t) - 32); /* not what the tile has */
-    int code = device_run(&(run){.text = store_kernel(t, opcode, bytes),
+    int code = device_run(&(run){.text = store_kernel(t, opcode, shared),
                                  .in = tile_memory,
-                                 .in_bytes = bytes,
+                                 .in_bytes = shared,
                                  .out = tensor_memory,
                                  .out_bytes = tensor_bytes(t),
                                  .of = t,
                                  .maps_out = true,
                                  .blocks = 1,
                                  .threads = 128,
-                                 .shared = bytes});
-    if (code)
-        take_failure(name, code);
-    else
-        take_answer(name, tensor_memory, tensor_bytes(t), true);
+                                 .shared = shared});
+    take_result(name, code, tensor_memory, tensor_bytes(t), true);
 }
 
 static void reductions(void) {
@@ -211,10 +224,9 @@ static void reductions(void) {
             const char *at = strstr(rows[n], word);
             if (!at || (at[strlen(word)] && at[strlen(word)] != ' '))
                 continue;
-            tensor t = make(type, 2, 3);
-            snprintf(name, sizeof name, "cp.reduce.async.bulk.tensor.%.3s %s", rows[n],
-                     types[type].name);
-            name[strcspn(name, "\n")] = '\0';
+            tensor t = make(type, 2, 3, type % PLACES);
+            snprintf(name, sizeof name, "cp.reduce.async.bulk.tensor.%.*s %s",
+                     (int)strcspn(rows[n], " "), rows[n], types[type].name);
             snprintf(opcode, sizeof opcode,
                      "cp.reduce.async.bulk.tensor.2d.global.shared::cta.%.*s.tile.bulk_group",
                      (int)strcspn(rows[n], " "), rows[n]);
@@ -222,130 +234,172 @@ static void reductions(void) {
         }
 }
 
-void copy_forms(void) {
-    char name[96], opcode[96];
+static void all_types(place where) {
+    char name[96];
     for (unsigned type = 0; type < sizeof types / sizeof *types; type++)
         for (unsigned nan = 0; nan < (type < 6 ? 1 : 2); nan++) {
-            tensor t = make(type, 2, type % 4);
+            tensor t = make(type, 2, type % 4, where);
             t.fill = nan;
-            snprintf(name, sizeof name, "cp.async.bulk.tensor.2d load %s%s", types[type].name,
-                     nan ? " nan" : "");
+            snprintf(name, sizeof name, "cp.async.bulk.tensor.2d load %s%s %s", types[type].name,
+                     nan ? " nan" : "", place_names[where]);
             load(name, &t, type, ".tile", SPECIAL);
+            snprintf(name, sizeof name, "cp.async.bulk.tensor.2d store %s%s %s", types[type].name,
+                     nan ? " nan" : "", place_names[where]);
+            store(name, &t, type, "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group",
+                  SPECIAL);
         }
-    for (unsigned rank = 1; rank <= 5; rank++)
-        for (unsigned swizzle = 0; swizzle < 4; swizzle++) {
-            tensor t = make(U16, rank, swizzle);
-            snprintf(name, sizeof name, "cp.async.bulk.tensor.%ud load swizzle %u", rank, swizzle);
-            load(name, &t, U16, ".tile", ANY);
-            snprintf(name, sizeof name, "cp.async.bulk.tensor.%ud store swizzle %u", rank, swizzle);
-            snprintf(opcode, sizeof opcode,
-                     "cp.async.bulk.tensor.%ud.global.shared::cta.tile.bulk_group", rank);
-            store(name, &t, U16, opcode, ANY);
-            if (rank < 3)
-                continue;
-            t = make_columns(rank, swizzle);
-            snprintf(name, sizeof name, "cp.async.bulk.tensor.%ud.im2col load swizzle %u", rank,
-                     swizzle);
-            load(name, &t, U16, ".im2col", ANY);
-            snprintf(name, sizeof name, "cp.async.bulk.tensor.%ud.im2col_no_offs store swizzle %u",
-                     rank, swizzle);
-            snprintf(opcode, sizeof opcode,
-                     "cp.async.bulk.tensor.%ud.global.shared::cta.im2col_no_offs.bulk_group", rank);
-            store(name, &t, U16, opcode, ANY);
+}
+
+static void load_and_store(const tensor *t, const char *what, const char *load_mode,
+                           const char *store_mode) {
+    char name[128], opcode[96];
+    snprintf(name, sizeof name, "cp.async.bulk.tensor.%ud%s load %s", t->rank, load_mode, what);
+    load(name, t, U16, load_mode, ANY);
+    snprintf(name, sizeof name, "cp.async.bulk.tensor.%ud%s store %s", t->rank, store_mode, what);
+    snprintf(opcode, sizeof opcode, "cp.async.bulk.tensor.%ud.global.shared::cta%s.bulk_group",
+             t->rank, store_mode);
+    store(name, t, U16, opcode, ANY);
+}
+
+static void all_ranks(unsigned rank, unsigned swizzle, place where) {
+    char what[64];
+    tensor t = make(U16, rank, swizzle, where);
+    snprintf(what, sizeof what, "swizzle %u %s", swizzle, place_names[where]);
+    load_and_store(&t, what, ".tile", ".tile");
+    if (rank < 3)
+        return;
+    t = make_columns(rank, swizzle, where);
+    load_and_store(&t, what, ".im2col", ".im2col_no_offs");
+}
+
+/* Rows that are shorter than what is swizzled. */
+static void short_rows(place where) {
+    for (unsigned swizzle = 1; swizzle < 4; swizzle++)
+        for (unsigned chunks = 1; chunks < 1u << swizzle; chunks++) {
+            char what[64];
+            tensor t = make(U16, 2 + chunks % 2, swizzle, where);
+            t.box[0] = chunks * 8;
+            snprintf(what, sizeof what, "swizzle %u, rows of %u bytes, %s", swizzle, chunks * 16,
+                     place_names[where]);
+            load_and_store(&t, what, ".tile", ".tile");
         }
+}
+
+void copy_forms(void) {
+    for (place where = 0; where < PLACES; where++) {
+        all_types(where);
+        for (unsigned rank = 1; rank <= 5; rank++)
+            for (unsigned swizzle = 0; swizzle < 4; swizzle++)
+                all_ranks(rank, swizzle, where);
+        short_rows(where);
+    }
     reductions();
 }
 
 /* ---- questions ---- */
 
-/* How numbers of 32 bits become tf32. */
-static void ask_tf32(unsigned variant) {
-    static const uint32_t numbers[] = {0x3f800fff, 0x3f801000, 0x3f801001, 0x3f803000,
-                                       0x3f802fff, 0xbf801000, 0xbf803000, 0x7f7fffff,
-                                       0x7f800001, 0x7fc00000, 0xff801000, 0x00001000,
-                                       0x00000fff, 0x00003000, 0x007fffff, 0x80001000};
-    unsigned type = TF32 + variant;
-    tensor t = {
-        .type = types[type].type, .rank = 1, .size = 4, .shape = {16}, .box = {16}, .steps = {1}};
-    uint32_t out[16] = {0};
-    int code = device_run(&(run){.text = load_kernel(&t, ".tile", 64, 64),
-                                 .in = numbers,
-                                 .in_bytes = 64,
-                                 .out = out,
-                                 .out_bytes = 64,
-                                 .of = &t,
-                                 .blocks = 1,
-                                 .threads = 128,
-                                 .shared = 64});
-    printf("%s: %d:", types[type].name, code);
-    for (unsigned n = 0; n < 16 && !code; n++)
-        printf(" %08x=%08x", numbers[n], out[n]);
+/* Prints a chunk of 8 numbers: the first one alone where the others count on from it. */
+static void print_chunk(const unsigned char *bytes) {
+    uint16_t numbers[8];
+    bool counts = true;
+    memcpy(numbers, bytes, sizeof numbers);
+    for (unsigned n = 1; n < 8; n++)
+        counts = counts && numbers[n] == (uint16_t)(numbers[0] + n);
+    printf(" %04x", numbers[0]);
+    for (unsigned n = 1; n < 8 && !counts; n++)
+        printf("-%04x", numbers[n]);
+}
+
+/* Loads a tile of a tensor whose elements, of 16 bits, are numbered from 1 on, and prints it, and
+ * whether the barrier hears of the bytes that were written. */
+static void ask_tile(const char *name, const tensor *t, const char *mode) {
+    enum { SHARED = 8192 };
+    unsigned end = SHARED, written = 0;
+    for (uint32_t n = 0; n < sizeof tensor_memory / 2; n++)
+        memcpy(tensor_memory + (size_t)n * 2, &(uint16_t){(uint16_t)(n + 1)}, 2);
+    int code = run_load(t, mode, SHARED, SHARED);
+    for (unsigned n = 0; n < SHARED && !code; n++)
+        written += tile_memory[n] != 0xcc;
+    written = (written + 15) / 16 * 16;
+    if (!code)
+        code = run_load(t, mode, SHARED, written);
+    while (!code && end > 0 && tile_memory[end - 1] == 0xcc)
+        end--;
+    printf("%s: %d, %u bytes, of which the barrier %s:", name, code, written,
+           tile_memory[SHARED] == 1 ? "hears" : "does not hear");
+    for (unsigned n = 0; n < end && !code; n += 16)
+        print_chunk(tile_memory + n);
     printf("\n");
 }
 
-/* Prints which chunk of 16 bytes of the tensor each chunk of the tile is: 1 is the first one; 0
- * lies outside; -1 was not written. */
-static void ask_chunks(const char *name, const tensor *t, unsigned bytes) {
-    enum { SHARED = 4096 };
-    memset(tile_memory, 0, SHARED);
-    for (size_t n = 0; n < sizeof tensor_memory; n++)
-        tensor_memory[n] = (unsigned char)(n / 16 + 1);
-    int code = device_run(&(run){.text = load_kernel(t, ".tile", SHARED, bytes),
-                                 .in = tensor_memory,
-                                 .in_bytes = sizeof tensor_memory,
-                                 .out = tile_memory,
-                                 .out_bytes = SHARED,
-                                 .of = t,
-                                 .blocks = 1,
-                                 .threads = 128,
-                                 .shared = SHARED});
-    printf("%s: %d:", name, code);
-    for (unsigned n = 0; n < SHARED / 16 && !code; n++)
-        printf(" %d", tile_memory[n * 16] == 0xcc ? -1 : tile_memory[n * 16]);
-    printf("\n");
-}
-
-/* Rows that are shorter than what is swizzled: of 1 chunk of 2, of 1 to 3 of 4, of 1 to 7 of 8. */
-static void ask_short_rows(unsigned variant) {
-    unsigned swizzle = variant < 1   ? 1
-                       : variant < 4 ? 2
-                                     : 3,
-             chunks = variant + 1 -
-                      (swizzle == 1   ? 0
-                       : swizzle == 2 ? 1
-                                      : 4);
-    char name[64];
-    tensor t = {.type = U8,
-                .rank = 2,
-                .size = 1,
-                .shape = {chunks * 16, 16},
-                .strides = {chunks * 16},
-                .box = {chunks * 16, 16},
-                .steps = {1, 1},
-                .swizzle = swizzle};
-    snprintf(name, sizeof name, "swizzle %u, rows of %u bytes", swizzle, chunks * 16);
-    ask_chunks(name, &t, tile_bytes(&t));
-}
-
-/* Channels that are interleaved by 16 or 32 bytes: 32 of 16 bits, in slices, the last dimension but
- * one. */
+/* Channels that are interleaved by 16 or 32 bytes. It seems that W, H and D come before the
+ * channels, and that these are counted one by one though 8 or 16 of 16 bits lie together. */
 static void ask_interleaved(unsigned variant) {
-    unsigned wide = variant / 3, rank = 3 + variant % 3;
-    char name[64];
+    static const struct {
+        int w, h, channel;
+        unsigned channels, step, swizzle, nan;
+    } rows[] = {
+        {0, 0, 0, 3, 1, 0, 0},   {0, 0, 0, 8, 1, 0, 0},   {0, 0, 0, 12, 1, 0, 0},
+        {0, 0, 0, 16, 1, 0, 0},  {0, 0, 0, 32, 1, 0, 0},  {0, 0, 1, 16, 1, 0, 0},
+        {0, 0, 8, 16, 1, 0, 0},  {0, 0, 16, 16, 1, 0, 0}, {0, 0, 32, 32, 1, 0, 0},
+        {0, 0, -1, 16, 1, 0, 0}, {0, 0, -8, 16, 1, 0, 0}, {-1, 0, 0, 8, 1, 0, 0},
+        {4, -1, 0, 8, 1, 0, 1},  {0, 0, 0, 16, 2, 0, 0},  {0, 0, 0, 16, 1, 3, 1},
+    };
+    enum { ROWS = sizeof rows / sizeof *rows };
+    unsigned wide = variant / 3 / ROWS, rank = 3 + variant % 3, row = variant / 3 % ROWS,
+             unit = wide ? 32 : 16, c = rank - 2;
+    char name[128];
+    tensor t = {.type = types[F16].type,
+                .rank = rank,
+                .size = 2,
+                .shape = {5, 3, 2, 0, 0},
+                .box = {3, 2, 2, 0, 0},
+                .steps = {rows[row].step, 1, 1, 1, 1},
+                .interleave = 1 + wide,
+                .swizzle = wide ? 1 : rows[row].swizzle,
+                .fill = rows[row].nan,
+                .at = {rows[row].w, rank > 3 ? rows[row].h : 0}};
+    t.shape[c] = wide ? 40 : 20;
+    t.shape[c + 1] = 2;
+    t.box[c] = rows[row].channels;
+    t.box[c + 1] = 2;
+    t.at[c] = rows[row].channel;
+    uint64_t bytes = unit;
+    for (unsigned i = 0; i + 1 < rank; i++)
+        t.strides[i] = bytes *= t.shape[i];
+    snprintf(name, sizeof name,
+             "interleaved by %u, rank %u, at w %d h %d channel %d, %u channels, step %u, swizzle "
+             "%u, nan %u",
+             unit, rank, t.at[0], rank > 3 ? t.at[1] : 0, t.at[c], t.box[c], t.steps[0], t.swizzle,
+             t.fill);
+    ask_tile(name, &t, ".tile");
+}
+
+/* Their pixels, at 0 and beyond the edges. */
+static void ask_interleaved_columns(unsigned variant) {
+    unsigned wide = variant / 12, rank = 3 + variant % 3, beyond = variant / 3 % 2,
+             more = variant / 6 % 2, unit = wide ? 32 : 16, c = rank - 2;
+    char name[96];
     tensor t = {.type = types[U16].type,
                 .rank = rank,
                 .size = 2,
-                .shape = {32, 4, 3, 2, 2},
-                .box = {wide ? 16 : 8, 3, 2, 2, 1},
+                .shape = {5, 3, 2, 0, 0},
+                .box = {more ? unit : unit / 2},
+                .pixels = 12,
                 .steps = {1, 1, 1, 1, 1},
                 .interleave = 1 + wide,
                 .swizzle = wide};
-    t.strides[0] = wide ? 32 : 16;
-    for (unsigned i = 1; i + 1 < rank; i++)
-        t.strides[i] = t.strides[i - 1] * t.shape[i];
-    snprintf(name, sizeof name, "interleaved by %u, rank %u", wide ? 32 : 16, rank);
-    ask_chunks(name, &t, tile_bytes(&t));
+    t.shape[c] = wide ? 40 : 20;
+    t.shape[c + 1] = 2;
+    for (unsigned i = 0; i < c; i++)
+        t.lower[i] = t.at[i] = t.upper[i] = beyond ? -1 : 0;
+    uint64_t bytes = unit;
+    for (unsigned i = 0; i + 1 < rank; i++)
+        t.strides[i] = bytes *= t.shape[i];
+    snprintf(name, sizeof name, "interleaved by %u, im2col, rank %u, %u channels, corners at %d",
+             unit, rank, t.box[0], t.lower[0]);
+    ask_tile(name, &t, ".im2col");
 }
 
-const question copy_questions[COPY_QUESTIONS] = {
-    {ask_tf32, 2}, {ask_short_rows, 11}, {ask_interleaved, 6}};
+const question copy_questions[COPY_QUESTIONS] = {{ask_interleaved, 90},
+                                                 {ask_interleaved_columns, 24}};

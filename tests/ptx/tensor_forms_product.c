@@ -136,15 +136,11 @@ static void ask_product(const char *name, const product *p) {
         snprintf(whole, sizeof whole, "%s%s", name, kind_of(which));
         fill_product(which);
         int code = run_product(p);
-        if (code) {
-            take_failure(whole, code);
-            continue;
-        }
         /* The registers of each thread lie together. */
         for (unsigned n = 1; n < BLOCKS * WARP_GROUP; n++)
             memmove(out_words + (size_t)n * sums_of(p), out_words + (size_t)n * 128,
                     sums_of(p) * sizeof *out_words);
-        take_answer(whole, out_words, BLOCKS * WARP_GROUP * sums_of(p) * sizeof *out_words,
+        take_result(whole, code, out_words, BLOCKS * WARP_GROUP * sums_of(p) * sizeof *out_words,
                     p->n <= 16);
     }
 }
@@ -215,11 +211,7 @@ static void all_layouts(void) {
                  widths[code]);
         read_formats(p.types);
         fill_product(NEAR);
-        int code_of_run = run_product(&p);
-        if (code_of_run)
-            take_failure(name, code_of_run);
-        else
-            take_answer(name, out_words, sizeof out_words, false);
+        take_result(name, run_product(&p), out_words, sizeof out_words, false);
     }
 }
 
@@ -340,10 +332,7 @@ static void ask_sparse(const char *types, unsigned k, unsigned selector, bool or
                                  .out_bytes = sizeof out,
                                  .blocks = ROUNDS,
                                  .threads = 32});
-    if (code)
-        take_failure(name, code);
-    else
-        take_answer(name, out, sizeof out, true);
+    take_result(name, code, out, sizeof out, true);
 }
 
 void sparse_forms(void) {

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #undef HEAD
 #define HEAD ".version 8.6\n.target sm_90a\n.address_size 64\n"
@@ -22,15 +23,17 @@ static unsigned below(unsigned count) {
 
 /*
  * One thread copies a tile. The kernel's parameters are memory as large as the tile, which a load
- * writes and a store reads, the map, where the tile is, offsets of im2col, and the tile's bytes.
+ * writes and a store reads, the map, where the tile is, offsets of im2col, the bytes that the tile
+ * takes, and how many of them are copied.
  */
 static const char parameters[] =
     HEAD ".extern .shared .align 1024 .b8 s[];\n"
          ".entry k(.param .u64 p, .param .align 64 .b8 map[128], .param .align 4 .b8 at[20],\n"
-         ".param .align 2 .b8 offsets[8], .param .u32 bytes)\n{\n"
+         ".param .align 2 .b8 offsets[8], .param .u32 bytes, .param .u32 copied)\n{\n"
          ".reg .b32 %r<9>; .reg .b32 %c<5>; .reg .b16 %h<4>; .reg .b64 %d<9>; .reg .pred %q<5>;\n"
          ".shared .align 8 .b8 m[8];\n"
-         "ld.param.u64 %d1, [p];\nld.param.u32 %r1, [bytes];\nmov.b64 %d2, map;\n"
+         "ld.param.u64 %d1, [p];\nld.param.u32 %r1, [bytes];\nld.param.u32 %r7, [copied];\n"
+         "mov.b64 %d2, map;\n"
          "cvta.param.u64 %d2, %d2;\nmov.u32 %r2, s;\n"
          "ld.param.b32 %c0, [at];\nld.param.b32 %c1, [at+4];\nld.param.b32 %c2, [at+8];\n"
          "ld.param.b32 %c3, [at+12];\nld.param.b32 %c4, [at+16];\n"
@@ -43,7 +46,7 @@ static const char parameters[] =
     "add.u64 %d3, %d3, %d1;\n" body "add.u32 %r3, %r3, 4;\nsetp.lt.u32 %q1, %r3, %r1;\n"           \
     "@%q1 bra " name ";\n"
 #define WAIT                                                                                       \
-    "mbarrier.arrive.expect_tx.shared.b64 %d4, [m], %r1;\n"                                        \
+    "mbarrier.arrive.expect_tx.shared.b64 %d4, [m], %r7;\n"                                        \
     "W: mbarrier.try_wait.parity.shared.b64 %q2, [m], 0;\n@!%q2 bra W;\n"
 #define TO_MEMORY   "ld.shared.b32 %r5, [%r4];\nst.global.b32 [%d3], %r5;\n"
 #define FROM_MEMORY "ld.global.b32 %r5, [%d3];\nst.shared.b32 [%r4], %r5;\n"
@@ -66,9 +69,11 @@ static const char *copy_kernel(way how, unsigned rank, const char *mode, const c
     bool shifts = strcmp(mode, ".im2col") == 0;
     if (how == LOADS)
         snprintf(text + used, sizeof text - used,
+                 "%sfence.proxy.async.shared::cta;\n"
                  "cp.async.bulk.tensor.%ud.shared::cluster.global%s.mbarrier::complete_tx::bytes "
                  "[s], %s, [m]%s;\n%s%sret;\n}\n",
-                 rank, mode, vector, shifts ? offsets[rank] : "", WAIT, LOOP("L", TO_MEMORY));
+                 LOOP("F", FROM_MEMORY), rank, mode, vector, shifts ? offsets[rank] : "", WAIT,
+                 LOOP("L", TO_MEMORY));
     else
         snprintf(text + used, sizeof text - used,
                  "%sfence.proxy.async.shared::cta;\n"
@@ -114,9 +119,9 @@ typedef struct tensor {
     size_t bytes; /* of all elements */
 } tensor;
 
-/* A row of the tile with a swizzle has that many bytes; without one, a multiple of 16. */
+/* A row of the tile has a multiple of 16 bytes; with a swizzle, not more than that swizzles. */
 static void choose_row(tensor *t) {
-    unsigned chunks = t->swizzle ? 1u << t->swizzle : 1 + below(4);
+    unsigned chunks = 1 + below(t->swizzle ? 1u << t->swizzle : 4);
     t->box[0] = chunks * 16 / t->kind.size;
 }
 
@@ -132,6 +137,12 @@ static void choose_shape(tensor *t, unsigned most) {
     t->bytes = bytes;
 }
 
+/* Chooses the first coordinate, a multiple of 16 bytes, partly before the tensor or behind it. */
+static void choose_first(tensor *t) {
+    unsigned chunks = ((unsigned)t->shape[0] * t->kind.size + 15) / 16;
+    t->at[0] = ((int)below(chunks + 3) - 2) * 16 / (int)t->kind.size;
+}
+
 static tensor random_tiles(unsigned rank) {
     tensor t = {.rank = rank, .kind = kinds[below(8)], .swizzle = below(4)};
     t.nan = t.kind.is_float && below(2);
@@ -143,6 +154,7 @@ static tensor random_tiles(unsigned rank) {
             t.box[i] = 1 + below(rank > 3 ? 4 : 9);
         t.at[i] = (int)below((unsigned)t.shape[i] + 4) - 4;
     }
+    choose_first(&t);
     return t;
 }
 
@@ -153,7 +165,7 @@ static tensor random_columns(unsigned rank) {
     choose_shape(&t, rank > 3 ? 5 : 9);
     t.box[1] = 1 + below(60);
     t.steps[0] = t.steps[rank - 1] = 1;
-    t.at[0] = (int)below((unsigned)t.shape[0]);
+    choose_first(&t);
     t.at[rank - 1] = (int)below((unsigned)t.shape[rank - 1]);
     for (unsigned i = 0; i + 2 < rank; i++) {
         t.steps[i + 1] = 1 + below(2);
@@ -196,6 +208,11 @@ static size_t offset_of(const tensor *t, const int *place) {
     return offset;
 }
 
+/* Returns what a row takes of the tile: with a swizzle, all that is swizzled together. */
+static size_t line_of(const tensor *t) {
+    return t->swizzle ? (size_t)16 << t->swizzle : t->box[0] * t->kind.size;
+}
+
 /* Returns where an element of a row is in the tile: chunks of 16 bytes change places in a pattern
  * of 8 lines of 128 bytes. */
 static size_t tile_offset(const tensor *t, size_t row, size_t column) {
@@ -203,7 +220,7 @@ static size_t tile_offset(const tensor *t, size_t row, size_t column) {
     size_t byte = column * t->kind.size, chunk = byte / 16;
     if (t->swizzle)
         chunk ^= row / rows_in_line[t->swizzle] % chunks[t->swizzle];
-    return row * t->box[0] * t->kind.size + chunk * 16 + byte % 16;
+    return row * line_of(t) + chunk * 16 + byte % 16;
 }
 
 static size_t row_count(const tensor *t) {
@@ -213,6 +230,10 @@ static size_t row_count(const tensor *t) {
     for (unsigned i = 1; i < t->rank; i++)
         rows *= (t->box[i] + t->steps[i] - 1) / t->steps[i];
     return rows;
+}
+
+static size_t tile_room(const tensor *t) {
+    return row_count(t) * line_of(t);
 }
 
 /* Finds the place of the first element of a row, by division. */
@@ -281,8 +302,9 @@ static CUresult try_tile(const tensor *t, const char *text) {
     CUmodule module;
     CUtensorMap map;
     CUfunction function = function_of(&module, text);
-    uint32_t bytes = (uint32_t)(row_count(t) * t->box[0] * t->kind.size);
-    void *arguments[] = {&tile_memory, &map, (void *)t->at, (void *)t->offsets, &bytes};
+    uint32_t bytes = (uint32_t)tile_room(t),
+             copied = (uint32_t)(row_count(t) * t->box[0] * t->kind.size);
+    void *arguments[] = {&tile_memory, &map, (void *)t->at, (void *)t->offsets, &bytes, &copied};
     assert_true(bytes <= MOST_BYTES && t->bytes <= ROOM);
     OK(cuMemcpyHtoD(tensor_memory, tensor_bytes, t->bytes));
     OK(cuMemcpyHtoD(tile_memory, tile_bytes, bytes));
@@ -317,10 +339,11 @@ static void describe(const tensor *t, const char *what) {
 
 static void check_load(const tensor *t, const char *mode) {
     fill(tensor_bytes, t->bytes);
-    memset(expected, 0x55, sizeof expected);
+    fill(tile_bytes, tile_room(t));
+    memcpy(expected, tile_bytes, tile_room(t));
     for_each_element(t, expected, tensor_bytes, t->im2col, load_element);
     OK(try_tile(t, copy_kernel(LOADS, t->rank, mode, "")));
-    size_t bytes = row_count(t) * t->box[0] * t->kind.size;
+    size_t bytes = tile_room(t);
     if (memcmp(expected, tile_bytes, bytes) != 0)
         describe(t, "load");
     assert_memory_equal(expected, tile_bytes, bytes);
@@ -396,6 +419,7 @@ TEST(tiles_are_reduced) {
         t.nan = false;
         choose_row(&t);
         choose_shape(&t, t.rank > 3 ? 5 : 9);
+        choose_first(&t);
         fill(tensor_bytes, t.bytes);
         fill(tile_bytes, sizeof tile_bytes);
         memcpy(expected, tensor_bytes, t.bytes);
@@ -459,23 +483,35 @@ TEST(tiles_of_floats_are_added) {
     end_memory();
 }
 
-/* Subnormal numbers become zeros of the same sign; numbers of tf32 that have no more bits stay. */
+/* Subnormal numbers of f32 become zeros of the same sign. Numbers of tf32 are rounded to 10 bits,
+ * as an H200 did, which flushes none. */
 TEST(loads_convert_floats) {
-    static const uint32_t in[] = {0x3f800000, 0x00000001, 0x807fe000, 0x7f800000, 0x00800000},
-                          flushed[] = {0x3f800000, 0, 0x80000000, 0x7f800000, 0x00800000};
+    static const uint32_t flushed[][2] = {{0x3f800001, 0x3f800001},
+                                          {0x00000001, 0x00000000},
+                                          {0x807fe000, 0x80000000},
+                                          {0x7f800000, 0x7f800000},
+                                          {0x00800000, 0x00800000}};
+    static const uint32_t rounded[][2] = {
+        {0x3f800fff, 0x3f800000}, {0x3f801000, 0x3f800000}, {0x3f801001, 0x3f802000},
+        {0x3f803000, 0x3f804000}, {0x3f802fff, 0x3f802000}, {0xbf801000, 0xbf800000},
+        {0xbf803000, 0xbf804000}, {0x7f7fffff, 0x7f800000}, {0x7f800001, 0x7fffe000},
+        {0x7fc00000, 0x7fffe000}, {0xff801000, 0x7fffe000}, {0x00001000, 0x00000000},
+        {0x00000fff, 0x00000000}, {0x00003000, 0x00004000}, {0x007fffff, 0x00800000},
+        {0x80001000, 0x80000000}};
+    static const CUtensorMapDataType types[] = {CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ,
+                                                CU_TENSOR_MAP_DATA_TYPE_TFLOAT32,
+                                                CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ};
     begin_memory();
     for (unsigned n = 0; n < 3; n++) {
-        tensor t = small(n == 0   ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ
-                         : n == 1 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ
-                                  : CU_TENSOR_MAP_DATA_TYPE_TFLOAT32,
-                         4);
-        memset(tensor_bytes, 0, t.bytes);
-        memcpy(tensor_bytes, in, sizeof in);
-        if (n == 2)
-            memset(tensor_bytes + 4, 0, 4);
-        memcpy(expected, n == 2 ? tensor_bytes : (const char *)flushed, sizeof in);
+        const uint32_t (*rows)[2] = n ? rounded : flushed;
+        unsigned count = n ? 16 : 5;
+        tensor t = small(types[n], 4);
+        for (unsigned i = 0; i < count; i++) {
+            memcpy(tensor_bytes + i * 4, &rows[i][0], 4);
+            memcpy(expected + i * 4, &rows[i][1], 4);
+        }
         OK(try_tile(&t, copy_kernel(LOADS, 2, "", "")));
-        assert_memory_equal(expected, tile_bytes, sizeof in);
+        assert_memory_equal(expected, tile_bytes, count * 4);
     }
     end_memory();
 }
@@ -573,9 +609,21 @@ TEST(a_kernel_changes_a_map) {
 
 /* ---- what is refused ---- */
 
+static char last_reason[512]; /* what the simulator printed */
+
 static void check_fault(const tensor *t, const char *text, int code) {
     begin_memory();
-    SAYS((CUresult)code, try_tile(t, text));
+    FILE *said = tmpfile();
+    int error = dup(2);
+    assert_non_null(said);
+    dup2(fileno(said), 2);
+    CUresult result = try_tile(t, text);
+    dup2(error, 2);
+    close(error);
+    fseek(said, 0, SEEK_SET);
+    last_reason[fread(last_reason, 1, sizeof last_reason - 1, said)] = '\0';
+    fclose(said);
+    SAYS((CUresult)code, result);
     acu_sim_reset(MACHINE);
     OK(cuInit(0));
     OK(cuDevicePrimaryCtxRetain(&context, 0));
@@ -605,14 +653,41 @@ TEST(copies_that_fail) {
     check_fault(&t, copy_kernel(LOADS, 3, ".im2col", ""), 715);
     tensor columns = random_columns(3);
     check_fault(&columns, copy_kernel(LOADS, 3, ".tile", ""), 715);
-    t.swizzle = 3; /* of rows that have 32 bytes */
-    check_fault(&t, copy_kernel(LOADS, 2, "", ""), 801);
     t = small(CU_TENSOR_MAP_DATA_TYPE_UINT8, 1);
     t.shape[0] = t.box[0] = t.strides[0] = 16;
     check_fault(&t, copy_kernel(REDUCES, 2, "", ".add"), 801);
-    t = small(CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, 4);
-    memset(tensor_bytes, 0x11, t.bytes);
-    check_fault(&t, copy_kernel(LOADS, 2, "", ""), 801);
+}
+
+/* As an H200 does, in the tensor and outside of it, whatever the rank and the mode. */
+TEST(tiles_begin_at_multiples_of_16_bytes) {
+    static const struct {
+        CUtensorMapDataType type;
+        unsigned size;
+        int at[8];
+    } rows[] = {
+        {CU_TENSOR_MAP_DATA_TYPE_UINT8, 1, {-8, -3, 1, 3, 4, 8}},
+        {CU_TENSOR_MAP_DATA_TYPE_UINT16, 2, {-3, 1, 3, 4}},
+    };
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+        tensor t = small(rows[n].type, rows[n].size);
+        t.box[0] = 16 / t.kind.size;
+        t.strides[0] = 16;
+        t.bytes = 64;
+        for (unsigned i = 0; rows[n].at[i]; i++) {
+            t.at[0] = rows[n].at[i];
+            check_fault(&t, copy_kernel(i % 2 ? STORES : LOADS, 2, "", ""), 715);
+            assert_non_null(strstr(last_reason, "copies from multiples of 16 bytes alone"));
+        }
+        begin_memory();
+        for (int chunk = -1; chunk <= 1; chunk++) {
+            t.at[0] = chunk * 16 / (int)t.kind.size;
+            check_load(&t, "");
+        }
+        end_memory();
+    }
+    tensor t = random_columns(3);
+    t.at[0] = 1;
+    check_fault(&t, copy_kernel(LOADS, 3, ".im2col", ""), 715);
 }
 
 /* A copy beyond the memory that the map leads to. */
@@ -627,7 +702,7 @@ TEST(a_map_leads_beyond_an_allocation) {
     t.at[1] = 1 << 19;
     CUfunction function = function_of(&module, copy_kernel(LOADS, 2, "", ""));
     uint32_t bytes = 128;
-    void *arguments[] = {&tile_memory, &map, t.at, t.offsets, &bytes};
+    void *arguments[] = {&tile_memory, &map, t.at, t.offsets, &bytes, &bytes};
     encode(&t, memory, &map);
     OK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, bytes, NULL, arguments, NULL));
     SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
@@ -694,7 +769,7 @@ TEST(modes_that_are_refused) {
         if (!result)
             result = cuModuleGetFunction(&function, module, "k");
         uint64_t nothing[16] = {0};
-        void *arguments[] = {nothing, nothing, nothing, nothing, nothing};
+        void *arguments[] = {nothing, nothing, nothing, nothing, nothing, nothing};
         if (!result)
             result = cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL);
         SAYS((CUresult)rows[n].code, result);
@@ -713,6 +788,7 @@ int main(void) {
         C(a_tile_goes_to_several_blocks),
         C(a_kernel_changes_a_map),
         C(copies_that_fail),
+        C(tiles_begin_at_multiples_of_16_bytes),
         C(a_map_leads_beyond_an_allocation),
         C(a_fence_is_missing),
         C(a_prefetch_copies_nothing),

@@ -32,8 +32,10 @@ typedef struct tile_copy {
     unsigned lane;
     ptx_tensor_map map;
     ptx_tensor_walk walk;
-    unsigned size; /* bytes of an element */
-    size_t row, bytes;
+    unsigned size;     /* bytes of an element */
+    size_t row, bytes; /* of a row, and of the tile's elements */
+    size_t line,
+        room; /* what a row and the tile take of shared memory: with a swizzle, whole lines */
     uint64_t address; /* of the tile in shared memory */
     char *tile;
 } tile_copy;
@@ -86,8 +88,10 @@ static void read_map(tile_copy *t) {
     if (t->row % CHUNK)
         acu_ptx_fail(t->w, t->lane, t->op, 715, 0,
                      "the tensor map has tiles with rows of %zu bytes, no multiple of 16", t->row);
-    if (m->swizzle && t->row != (size_t)CHUNK << m->swizzle)
-        refuse(t, "whose rows are shorter or longer than what is swizzled");
+    t->line = m->swizzle ? (size_t)CHUNK << m->swizzle : t->row;
+    if (t->row > t->line)
+        refuse(t, "whose rows are longer than what is swizzled");
+    t->room = t->line * (t->bytes / t->row);
 }
 
 /* ---- rows ---- */
@@ -96,16 +100,24 @@ static bool is_tf32(unsigned type) {
     return type == PTX_TENSOR_TF32 || type == PTX_TENSOR_TF32_FTZ;
 }
 
+/* Returns a number of tf32: the nearest one of 10 bits, the even one of two; all that is no number
+ * becomes the same. Subnormal numbers are rounded, too, whether the map flushes them or not. */
+static uint32_t to_tf32(uint32_t word) {
+    if ((word & 0x7fffffff) > 0x7f800000)
+        return 0x7fffe000;
+    return (word + 0xfff + (word >> 13 & 1)) & ~UINT32_C(0x1fff);
+}
+
 /* Makes of a row's elements what their type says. */
 static void convert(const tile_copy *t, char *elements, size_t bytes) {
-    bool flushes = t->map.type == PTX_TENSOR_F32_FTZ || t->map.type == PTX_TENSOR_TF32_FTZ;
+    bool flushes = t->map.type == PTX_TENSOR_F32_FTZ;
     for (size_t at = 0; (flushes || is_tf32(t->map.type)) && at < bytes; at += 4) {
         uint32_t word;
         memcpy(&word, elements + at, sizeof word);
-        if (flushes && !(word & 0x7f800000))
+        if (is_tf32(t->map.type))
+            word = to_tf32(word);
+        else if (!(word & 0x7f800000))
             word &= 0x80000000;
-        if (is_tf32(t->map.type) && word & 0x1fff)
-            refuse(t, "of tf32, where a number has more bits: how they are rounded is not known");
         memcpy(elements + at, &word, sizeof word);
     }
 }
@@ -163,17 +175,22 @@ static void store_row(tile_copy *t, char *row) {
     }
 }
 
-/* Copies a row, which begins `at` bytes behind the tile's first one, chunk by chunk. */
+/* Returns where in the tile a chunk is, which is `at` without swizzling. */
+static uint64_t place_of_chunk(const tile_copy *t, size_t at) {
+    return ptx_swizzled(t->address + at, t->map.swizzle) - t->address;
+}
+
+/* Copies a row, whose line begins `at` bytes behind the tile's first one, chunk by chunk. */
 static void copy_chunks(const tile_copy *t, size_t at, char *row, bool loads) {
     for (size_t n = 0; n < t->row; n += CHUNK) {
-        uint64_t place = ptx_swizzled(t->address + at + n, t->map.swizzle) - t->address;
-        memcpy(loads ? t->tile + place : row + n, loads ? row + n : t->tile + place, CHUNK);
+        char *chunk = t->tile + place_of_chunk(t, at + n);
+        memcpy(loads ? chunk : row + n, loads ? row + n : chunk, CHUNK);
     }
 }
 
 static void copy_rows(tile_copy *t, bool loads) {
     char row[MOST_ROW];
-    for (size_t at = 0; at < t->bytes; at += t->row) {
+    for (size_t at = 0; at < t->room; at += t->line) {
         if (loads)
             load_row(t, row);
         copy_chunks(t, at, row, loads);
@@ -185,18 +202,38 @@ static void copy_rows(tile_copy *t, bool loads) {
 
 /* ---- operations ---- */
 
+/* Tells the checks which chunks of a block's shared memory, where the tile is at `to`, are copied.
+ */
+static void check_chunks(const tile_copy *t, ptx_block *block, uint64_t to) {
+    const tensor_copy *c = t->op->more;
+    bool right = true; /* one report is enough */
+    for (size_t at = 0; right && at < t->room; at += CHUNK) {
+        if (at % t->line >= t->row)
+            continue;
+        uint64_t chunk = to + place_of_chunk(t, at);
+        if (c->loads)
+            acu_ptx_check_async_write(block, chunk, CHUNK);
+        else
+            right = acu_ptx_check_async_read(t->w, t->op, t->lane, chunk, CHUNK);
+    }
+}
+
+/* Copies the chunks of the tile to another block's memory. */
+static void repeat_chunks(const tile_copy *t, char *to) {
+    for (size_t at = 0; at < t->room; at += CHUNK)
+        if (at % t->line < t->row)
+            memcpy(to + place_of_chunk(t, at), t->tile + place_of_chunk(t, at), CHUNK);
+}
+
 /* Returns the tile's bytes in the shared memory of a block of the cluster; negative: of this one.
  * A barrier hears of them. */
 static char *tile_of(const tile_copy *t, int rank) {
     const tensor_copy *c = t->op->more;
     uint64_t to = rank < 0 ? t->address : acu_ptx_cluster_address(t->address, (unsigned)rank);
     char *tile =
-        acu_ptx_memory_at(t->w, t->op, t->lane, PTX_SHARED_CLUSTER, to, t->bytes, 128, c->loads);
+        acu_ptx_memory_at(t->w, t->op, t->lane, PTX_SHARED_CLUSTER, to, t->room, 128, c->loads);
     ptx_block *block = acu_ptx_cluster_block(t->w->block, &to);
-    if (c->loads)
-        acu_ptx_check_async_write(block, to, t->bytes);
-    else
-        acu_ptx_check_async_read(t->w, t->op, t->lane, to, t->bytes);
+    check_chunks(t, block, to);
     return tile;
 }
 
@@ -217,7 +254,7 @@ static void load(tile_copy *t, unsigned blocks) {
     complete(t, first);
     for (blocks &= blocks - 1; first >= 0 && blocks; blocks &= blocks - 1) {
         int rank = __builtin_ctz(blocks);
-        memcpy(tile_of(t, rank), t->tile, t->bytes);
+        repeat_chunks(t, tile_of(t, rank));
         complete(t, rank);
     }
 }
@@ -230,6 +267,11 @@ static void copy_lane(ptx_warp *w, const ptx_op *op, unsigned lane) {
     t.walk.map = &t.map;
     for (unsigned i = 0; i < t.map.rank; i++)
         t.walk.first[i] = t.walk.at[i] = ((const int32_t *)ptx_at(w, c->at[i]))[lane];
+    if (!ptx_tensor_begins(&t.map, t.walk.at[0]))
+        acu_ptx_fail(w, lane, op, 715, 0,
+                     "the tile's first coordinate is %lld, or %lld bytes: a GPU copies from "
+                     "multiples of 16 bytes alone",
+                     (long long)t.walk.at[0], (long long)t.walk.at[0] * t.size);
     for (unsigned i = 0; c->has_offsets && i + 2 < t.map.rank; i++)
         t.walk.offset[i + 1] = ((const uint16_t *)ptx_at(w, c->offsets[i]))[lane];
     t.address = ptx_lane_address(w, c->shared, lane);

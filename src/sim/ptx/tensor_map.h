@@ -76,6 +76,12 @@ void acu_ptx_tensor_next(ptx_tensor_walk *walk);
  * `address`. Returns how many there are. */
 unsigned acu_ptx_tensor_row(const ptx_tensor_walk *walk, unsigned *begin, uint64_t *address);
 
+/* Returns whether a GPU copies tiles with that first coordinate: at multiples of 16 bytes alone,
+ * within the tensor or not. */
+static inline bool ptx_tensor_begins(const ptx_tensor_map *map, int64_t first) {
+    return first * (int64_t)acu_ptx_tensor_bits(map->type) % 128 == 0;
+}
+
 /* Returns where swizzling puts what belongs at an address of shared memory. */
 static inline uint64_t ptx_swizzled(uint64_t address, unsigned swizzle) {
     return address ^ (address >> 7 & ((1u << swizzle) - 1)) << 4;
