@@ -1,7 +1,6 @@
 /*
- * How devices round sums of products: as is published of tensor cores, and as an H100 answered for
- * mma and wmma. Of wgmma, and of sparse matrices, no device of ours was asked yet
- * (docs/internals/ptx_matrix.md).
+ * How devices round sums of products: as is published of tensor cores, as an H100 answered for mma
+ * and wmma, and an H200 for wgmma and mma.sp (docs/internals/ptx_matrix.md).
  */
 #include "sim/ptx/matrix.h"
 
