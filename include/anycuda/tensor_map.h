@@ -78,7 +78,9 @@ typedef struct acu_tensor {
     /* Bytes from one element to the next along dimensions 1, 2 …; 0: no gap, or of dimension 1 the
      * row pitch of a pitched buffer. */
     uint64_t strides[ACU_TENSOR_MAX_RANK - 1];
-    unsigned box[ACU_TENSOR_MAX_RANK];   /* of a tiled one: elements of a tile, up to 256 */
+    /* Of a tiled one: elements of a tile, up to 256. Divided by the steps they have as many bytes
+     * as a multiprocessor has shared memory at most. */
+    unsigned box[ACU_TENSOR_MAX_RANK];
     unsigned steps[ACU_TENSOR_MAX_RANK]; /* every so manieth element, up to 8; 0 means 1 */
 
     /* Of im2col: the box of pixels by offsets from both corners, of W, H and D; wide: of W. */

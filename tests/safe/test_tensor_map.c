@@ -115,6 +115,12 @@ static const mistake mistakes[] = {
     WRONG("'pixels' is 1025", .mode = ACU_TENSOR_IM2COL, .rank = 4, .shape = {8, 8, 8, 4},
           .channels = 8, .pixels = 1025),
     WRONG("wide im2col needs a swizzling of 64 bytes", WIDE),
+    WRONG("a tile has 289408 bytes: it can have", .rank = 4, .shape = {4, 4, 5, 5},
+          .box = {28, 8, 17, 19}),
+    WRONG("a tile has 1048576 bytes: it can have", .rank = 3, .shape = {4, 4, 4},
+          .box = {256, 256, 256}, .steps = {8, 4, 2}),
+    WRONG("a tile has 1048576 bytes: it can have", .mode = ACU_TENSOR_IM2COL, .rank = 3,
+          .shape = {4, 4, 4}, .channels = 256, .pixels = 1024),
     WRONG("lower[0] is -32769", WIDE, .swizzle = ACU_TENSOR_SWIZZLE_64B, .lower = {-32769}),
 };
 
@@ -128,6 +134,34 @@ static void what_cuda_would_refuse(void **state) {
             fail_msg("%s: %s", mistakes[i].says, acu_last_error_message());
         assert_null(map);
     }
+}
+
+/* The most that an H100 or an H200 takes, and a box below its step. */
+static void the_largest_tiles(void **state) {
+    (void)state;
+    NEEDS_TENSOR_MAPS();
+    static const acu_tensor tensors[] = {
+        {.rank = 3, .shape = {4, 4, 4}, .box = {4, 228, 64}},
+        {.rank = 3, .shape = {4, 4, 4}, .box = {4, 229, 65}, .steps = {1, 1, 2}},
+        {.rank = 3, .shape = {4, 4, 4}, .box = {256, 256, 3}, .steps = {1, 1, 4}},
+        {.mode = ACU_TENSOR_IM2COL, .rank = 3, .shape = {4, 4, 4}, .channels = 64, .pixels = 912},
+    };
+    acu_tensor_map *map = NULL;
+    int most = 0;
+    OK(acu_device_get_attribute(0, 81, &most)); /* cudaDevAttrMaxSharedMemoryPerMultiprocessor */
+    for (size_t i = 0; most >= 233472 && i < COUNT(tensors); i++) {
+        OK(acu_tensor_map_create(x, &tensors[i], &map));
+        OK(acu_tensor_map_release(map));
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        acu_tensor more = tensors[i * 3];
+        more.box[1] = 229;
+        more.pixels = 913;
+        if (most == 233472)
+            FAILS(acu_tensor_map_create(x, &more, &map), ACU_ERROR_ARGUMENT,
+                  "it can have 233472 at most, the shared memory of a multiprocessor of device 0");
+    }
+    assert_null(map);
 }
 
 /* Whatever the checks let through, CUDA takes: on a GPU this compares them with the driver. */
@@ -361,6 +395,12 @@ static void a_kernel_copies_tiles(void **state) {
                       places[i][0], places[i][1]));
         expect_tile(got, places[i][0], places[i][1], 0);
     }
+    if (is_simulated()) { /* a GPU ends such a launch with 715: 8 bytes are no multiple of 16 */
+        float tile[64];
+        OK(acu_launch(stream, kernel, acu_grid_1d(64, 64), acu_in_tensor(map), acu_out(got), 2, 0));
+        OK(acu_buffer_read(got, tile, 64));
+        assert_true(tile[0] == 0 && tile[63] == 0); /* nothing was copied */
+    }
     FAILS(acu_launch(stream, kernel, acu_grid_1d(64, 64), x, got, 0, 0), ACU_ERROR_ARGUMENT,
           "argument 0 of tile_of is a buffer of 8 bytes, but the kernel takes 128 bytes");
     FAILS(acu_launch(stream, kernel, acu_grid_1d(64, 64), map, map, 0, 0), ACU_ERROR_ARGUMENT,
@@ -523,19 +563,13 @@ static void each_call_fails_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TENSOR_TEST(what_cuda_would_refuse),
-        TENSOR_TEST(what_is_checked_is_taken),
-        TENSOR_TEST(what_does_not_fit_in_the_buffer),
-        TENSOR_TEST(types_of_elements),
-        TENSOR_TEST(packed_elements),
-        TENSOR_TEST(what_is_too_old),
-        TENSOR_TEST(a_kernel_copies_tiles),
-        TENSOR_TEST(uses_are_ordered),
-        TENSOR_TEST(the_map_leads_to_another_buffer),
-        TENSOR_TEST(a_graph_keeps_the_map),
-        TENSOR_TEST(raw_maps),
-        TENSOR_TEST(pitched_buffers),
-        TENSOR_TEST(each_call_fails_once),
+        TENSOR_TEST(what_cuda_would_refuse),   TENSOR_TEST(the_largest_tiles),
+        TENSOR_TEST(what_is_checked_is_taken), TENSOR_TEST(what_does_not_fit_in_the_buffer),
+        TENSOR_TEST(types_of_elements),        TENSOR_TEST(packed_elements),
+        TENSOR_TEST(what_is_too_old),          TENSOR_TEST(a_kernel_copies_tiles),
+        TENSOR_TEST(uses_are_ordered),         TENSOR_TEST(the_map_leads_to_another_buffer),
+        TENSOR_TEST(a_graph_keeps_the_map),    TENSOR_TEST(raw_maps),
+        TENSOR_TEST(pitched_buffers),          TENSOR_TEST(each_call_fails_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

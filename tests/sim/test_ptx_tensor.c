@@ -690,6 +690,40 @@ TEST(tiles_begin_at_multiples_of_16_bytes) {
     check_fault(&t, copy_kernel(LOADS, 3, ".im2col", ""), 715);
 }
 
+/* What an H200's driver takes: 228 KiB of a box, by its steps in all dimensions, and of pixels. */
+TEST(tiles_that_are_too_large) {
+    static const struct {
+        cuuint32_t box[3], steps[3];
+        CUresult result;
+    } rows[] = {
+        {{4, 228, 64}, {1, 1, 1}, CUDA_SUCCESS},
+        {{4, 229, 64}, {1, 1, 1}, CUDA_ERROR_INVALID_VALUE},
+        {{4, 229, 65}, {1, 1, 2}, CUDA_SUCCESS},
+        {{256, 228, 4}, {4, 1, 1}, CUDA_SUCCESS},
+        {{256, 256, 3}, {1, 1, 4}, CUDA_SUCCESS}, /* a box below its step */
+    };
+    static const cuuint64_t shape[] = {4, 4, 4}, strides[] = {16, 64};
+    static const cuuint32_t steps[] = {1, 1, 1};
+    static const int corner[] = {0};
+    CUtensorMap map;
+    begin_memory();
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++)
+        SAYS(rows[n].result,
+             cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3,
+                                    (void *)(uintptr_t)tensor_memory, shape, strides, rows[n].box,
+                                    rows[n].steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                    CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+    for (cuuint32_t more = 0; more < 2; more++)
+        SAYS(more ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS,
+             cuTensorMapEncodeIm2col(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3,
+                                     (void *)(uintptr_t)tensor_memory, shape, strides, corner,
+                                     corner, 64, 912 + more, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                     CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                     CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+    end_memory();
+}
+
 /* A copy beyond the memory that the map leads to. */
 TEST(a_map_leads_beyond_an_allocation) {
     CUmodule module;
@@ -789,6 +823,7 @@ int main(void) {
         C(a_kernel_changes_a_map),
         C(copies_that_fail),
         C(tiles_begin_at_multiples_of_16_bytes),
+        C(tiles_that_are_too_large),
         C(a_map_leads_beyond_an_allocation),
         C(a_fence_is_missing),
         C(a_prefetch_copies_nothing),

@@ -230,6 +230,30 @@ static int check_pixels(const check *c) {
     return check_inner(c, "'channels'", t->channels);
 }
 
+/* A driver takes no tile that has more bytes than a multiprocessor has shared memory (an H200 was
+ * asked; its documentation does not say so). A box that is smaller than a step counts as nothing.
+ */
+static int check_bytes(const check *c) {
+    const acu_tensor *t = c->t;
+    uint64_t elements = 1;
+    int most = 0;
+    if (t->mode == ACU_TENSOR_IM2COL_WIDE)
+        return 0;
+    const int code = (int)cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerMultiprocessor,
+                                                 c->buffer->object.device);
+    if (code)
+        return acu_cuda_failed_on(c->call, c->buffer, code);
+    for (unsigned i = 0; t->mode == ACU_TENSOR_TILED && i < t->rank; i++)
+        elements *= t->box[i] / t->steps[i];
+    if (t->mode == ACU_TENSOR_IM2COL)
+        elements = (uint64_t)t->channels * t->pixels;
+    RULE(c, elements * c->bits / 8 <= (uint64_t)most,
+         "a tile has %llu bytes: it can have %d at most, the shared memory of a multiprocessor of "
+         "device %d",
+         (unsigned long long)(elements * c->bits / 8), most, c->buffer->object.device);
+    return 0;
+}
+
 /* ---- the place ---- */
 
 void *acu_tensor_map_address(const acu_buffer *buffer, const acu_tensor *tensor) {
@@ -289,6 +313,7 @@ int acu_tensor_map_check(const char *call, const acu_buffer *buffer, acu_tensor 
     ACU_TRY(check_strides(&c));
     ACU_TRY(check_swizzle(&c));
     ACU_TRY(tensor->mode == ACU_TENSOR_TILED ? check_box(&c) : check_pixels(&c));
+    ACU_TRY(check_bytes(&c));
     *bits = c.bits;
     return acu_tensor_map_check_place(call, buffer, tensor, c.bits);
 }

@@ -89,6 +89,14 @@ static bool is_valid(const request *r) {
            inner_is_valid(r);
 }
 
+/* Returns whether the device takes tiles of so many elements: their bytes are not more than the
+ * shared memory of a multiprocessor. */
+static bool tile_fits(const request *r, uint64_t elements) {
+    return elements * acu_ptx_tensor_bits(r->type) / 8 <=
+           (uint64_t)acu_sim_device_attribute(acu_sim_device_now(),
+                                              cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+}
+
 /* Returns what all kinds of maps have. */
 static ptx_tensor_map map_of(const request *r, uint32_t magic) {
     ptx_tensor_map map = {.magic = magic,
@@ -133,9 +141,14 @@ cudaError_t acu_sim_cuTensorMapEncodeTiled(
                        boxDim ? boxDim[0] : 0};
     if (!is_valid(&r))
         return cudaErrorInvalidValue;
-    for (unsigned i = 0; i < r.rank; i++)
+    uint64_t elements = 1;
+    for (unsigned i = 0; i < r.rank; i++) {
         if (boxDim[i] == 0 || boxDim[i] > 256)
             return cudaErrorInvalidValue;
+        elements *= boxDim[i] / elementStrides[i]; /* a box below its step counts as nothing */
+    }
+    if (!tile_fits(&r, elements))
+        return cudaErrorInvalidValue;
     ptx_tensor_map map = map_of(&r, PTX_TENSOR_TILED);
     for (unsigned i = 0; i < r.rank; i++)
         map.box[i] = (uint16_t)boxDim[i];
@@ -161,7 +174,7 @@ cudaError_t acu_sim_cuTensorMapEncodeIm2col(
                        globalDim,   globalStrides,  elementStrides,  interleave, swizzle,
                        l2Promotion, oobFill,        channelsPerPixel};
     if (!pixelBoxLowerCorner || !pixelBoxUpperCorner || !is_valid(&r) || pixelsPerColumn == 0 ||
-        pixelsPerColumn > 1024)
+        pixelsPerColumn > 1024 || !tile_fits(&r, (uint64_t)channelsPerPixel * pixelsPerColumn))
         return cudaErrorInvalidValue;
     for (unsigned i = 0; i < r.rank - 2; i++)
         if (!corners_are_valid(globalDim[1 + i], pixelBoxLowerCorner[i], pixelBoxUpperCorner[i],
