@@ -285,7 +285,35 @@ static void short_rows(place where) {
         }
 }
 
+/* Which chunk of 16 bytes of the tensor each chunk of shared memory is: 1 is the first one; -1 was
+ * not written. */
+static void short_row_chunks(unsigned swizzle, unsigned chunks) {
+    enum { SHARED = 4096 };
+    char name[96];
+    int32_t found[SHARED / 16];
+    tensor t = {.type = types[0].type,
+                .rank = 2,
+                .size = 1,
+                .shape = {chunks * 16, 16},
+                .strides = {chunks * 16},
+                .box = {chunks * 16, 16},
+                .steps = {1, 1},
+                .swizzle = swizzle};
+    snprintf(name, sizeof name, "cp.async.bulk.tensor.2d chunks, swizzle %u, rows of %u bytes",
+             swizzle, chunks * 16);
+    for (size_t n = 0; n < sizeof tensor_memory; n++)
+        tensor_memory[n] = (unsigned char)(n / 16 + 1);
+    int code = run_load(&t, ".tile", SHARED, tile_bytes(&t));
+    for (unsigned n = 0; n < SHARED / 16; n++)
+        found[n] = tile_memory[n * 16] == 0xcc ? -1 : tile_memory[n * 16];
+    take_result(name, code, found, sizeof found, true);
+}
+
 void copy_forms(void) {
+    for (unsigned swizzle = 1; swizzle < 4; swizzle++)
+        for (unsigned chunks = 1; chunks < 1u << swizzle; chunks++)
+            short_row_chunks(swizzle, chunks);
+
     for (place where = 0; where < PLACES; where++) {
         all_types(where);
         for (unsigned rank = 1; rank <= 5; rank++)

@@ -178,6 +178,23 @@ static void all_types(void) {
         }
 }
 
+static void ask_layout(bool is_b, bool transposed, const char *name, uint64_t one) {
+    uint64_t plain = descriptor(is_b ? 0 : IMAGE / 2, 128, 256, 0);
+    product p = {"f32.f16.f16",
+                 "",
+                 64,
+                 .a_transposed = !is_b && transposed,
+                 .b_transposed = is_b && transposed,
+                 .a_sign = 1,
+                 .b_sign = 1,
+                 .adds = true,
+                 .a = is_b ? plain : one,
+                 .b = is_b ? one : plain};
+    read_formats(p.types);
+    fill_product(NEAR);
+    take_result(name, run_product(&p), out_words, sizeof out_words, false);
+}
+
 /* How matrices lie in shared memory, of which the values are random everywhere. */
 static void all_layouts(void) {
     static const unsigned widths[] = {16, 128, 64, 32}; /* by the descriptor's code */
@@ -193,39 +210,32 @@ static void all_layouts(void) {
             leading = far ? 16 : 0x3fff0, stride = far ? atom * 2 : atom;
         if (is_b && far && !transposed && code == 1)
             stride = atom;
-        uint64_t one = descriptor(start, leading, stride, code),
-                 plain = descriptor(is_b ? 0 : IMAGE / 2, 128, 256, 0);
-        product p = {"f32.f16.f16",
-                     "",
-                     64,
-                     .a_transposed = !is_b && transposed,
-                     .b_transposed = is_b && transposed,
-                     .a_sign = 1,
-                     .b_sign = 1,
-                     .adds = true,
-                     .a = is_b ? plain : one,
-                     .b = is_b ? one : plain};
         char name[128];
         snprintf(name, sizeof name, "wgmma %c%s at %u, leading %u, stride %u, swizzle %u",
                  is_b ? 'b' : 'a', transposed ? " transposed" : "", start, leading, stride,
                  widths[code]);
-        read_formats(p.types);
-        fill_product(NEAR);
-        take_result(name, run_product(&p), out_words, sizeof out_words, false);
+        ask_layout(is_b, transposed, name, descriptor(start, leading, stride, code));
     }
 }
 
-void product_forms(void) {
-    all_types();
-    all_layouts();
+/* Matrices that begin in the fourth of eight lines, without and with a base offset. */
+static void all_bases(void) {
+    for (unsigned n = 0; n < 24; n++) {
+        unsigned code = 1 + n % 3, is_b = n / 3 % 2, transposed = n / 6 % 2, base = n / 12 * 3,
+                 start = (is_b ? IMAGE / 2 : 0) + 384;
+        char name[128];
+        snprintf(name, sizeof name, "wgmma %c%s at %u, swizzle %u, base offset %u",
+                 is_b ? 'b' : 'a', transposed ? " transposed" : "", start, 256u >> code, base);
+        ask_layout(is_b, transposed, name,
+                   descriptor(start, 1024, 1024, code) | (uint64_t)base << 49);
+    }
 }
-
-/* ---- questions ---- */
 
 /* Which chunk of shared memory each half of each row of a is: b adds up the first eight elements
  * for column 0, and the others for column 1. */
-static void print_chunks(const char *name, uint64_t a) {
+static void ask_chunks(const char *name, uint64_t a) {
     uint16_t *halves = (uint16_t *)in_words;
+    int32_t chunks[64][2];
     product p = {"f32.f16.f16",
                  "",
                  8,
@@ -242,22 +252,32 @@ static void print_chunks(const char *name, uint64_t a) {
     halves[IMAGE / 4 + 64 + 8] = 0x3c00; /* (k 8, n 1) */
     read_formats(p.types);
     int code = run_product(&p);
-    printf("%s: %d:", name, code);
-    for (unsigned row = 0; row < 64 && !code; row++) {
+    for (unsigned row = 0; row < 64; row++) {
         const uint32_t *sums = out_words + (size_t)(row / 16 * 32 + row % 8 * 4) * 128;
         float two[2];
         memcpy(two, sums + row / 8 % 2 * 2, sizeof two);
-        printf(" %d,%d", (int)two[0] - 1, (int)two[1] - 1);
+        chunks[row][0] = (int)two[0] - 1;
+        chunks[row][1] = (int)two[1] - 1;
     }
-    printf("\n");
+    take_result(name, code, chunks, sizeof chunks, true);
 }
 
-/* Matrices that begin in the middle of what is swizzled, without and with a base offset. */
-static void ask_base_offsets(unsigned variant) {
-    unsigned code = 1 + variant / 8, line = 1 + variant % 8 / 2 * 2, base = variant % 2 ? line : 0;
-    char name[64];
-    snprintf(name, sizeof name, "swizzle code %u, at %u, base offset %u", code, line * 128, base);
-    print_chunks(name, descriptor(line * 128, 16, 1024, code) | (uint64_t)base << 49);
+/* Matrices that begin in all odd lines of eight. */
+static void all_lines(void) {
+    for (unsigned n = 0; n < 24; n++) {
+        unsigned code = 1 + n / 8, line = 1 + n % 8 / 2 * 2, base = n % 2 ? line : 0;
+        char name[96];
+        snprintf(name, sizeof name, "wgmma chunks of a, swizzle code %u, at %u, base offset %u",
+                 code, line * 128, base);
+        ask_chunks(name, descriptor(line * 128, 16, 1024, code) | (uint64_t)base << 49);
+    }
+}
+
+void product_forms(void) {
+    all_types();
+    all_layouts();
+    all_bases();
+    all_lines();
 }
 
 /* ---- mma.sp ---- */
@@ -340,11 +360,12 @@ void sparse_forms(void) {
         const char *types;
         unsigned k, selectors;
     } rows[] = {
-        {"f32.f16.f16.f32", 16, 4},  {"f32.f16.f16.f32", 32, 2},   {"f16.f16.f16.f16", 16, 4},
-        {"f16.f16.f16.f16", 32, 2},  {"f32.bf16.bf16.f32", 16, 4}, {"f32.bf16.bf16.f32", 32, 2},
-        {"f32.tf32.tf32.f32", 8, 4}, {"f32.tf32.tf32.f32", 16, 2}, {"s32.s8.s8.s32", 32, 2},
-        {"s32.u8.s8.s32", 64, 1},    {"s32.s8.u8.s32", 32, 2},     {"s32.u8.u8.s32", 64, 1},
-        {"s32.s4.s4.s32", 64, 2},    {"s32.u4.s4.s32", 128, 1},
+        {"f32.f16.f16.f32", 16, 4},   {"f32.f16.f16.f32", 32, 2},   {"f16.f16.f16.f16", 16, 4},
+        {"f16.f16.f16.f16", 32, 2},   {"f32.bf16.bf16.f32", 16, 4}, {"f32.bf16.bf16.f32", 32, 2},
+        {"f32.tf32.tf32.f32", 8, 4},  {"f32.tf32.tf32.f32", 16, 2}, {"s32.s8.s8.s32", 32, 2},
+        {"s32.u8.s8.s32", 64, 1},     {"s32.s8.u8.s32", 32, 2},     {"s32.u8.u8.s32", 64, 1},
+        {"s32.s4.s4.s32", 64, 2},     {"s32.u4.s4.s32", 128, 1},    {"f32.e4m3.e5m2.f32", 64, 1},
+        {"f32.e5m2.e5m2.f32", 64, 1},
     };
     for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
         read_formats(rows[n].types);
@@ -355,12 +376,3 @@ void sparse_forms(void) {
                                !a_format->exponent && i % 2 ? ".satfinite" : "", which);
     }
 }
-
-/* Sums of sparse fp8: an answer for each kind of values. */
-static void ask_sparse_fp8(unsigned variant) {
-    read_formats("f32.e4m3.e5m2.f32");
-    ask_sparse("f32.e4m3.e5m2.f32", 64, 0, true, "", (kind)variant);
-}
-
-const question product_questions[PRODUCT_QUESTIONS] = {{ask_base_offsets, 24},
-                                                       {ask_sparse_fp8, KINDS}};

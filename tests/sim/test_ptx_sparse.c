@@ -242,7 +242,7 @@ static void check_all(bool fp8) {
 }
 
 TEST(products_of_all_shapes) {
-    check_all(false);
+    check_all(true);
 }
 
 TEST(products_on_older_devices) {
@@ -299,10 +299,6 @@ TEST(metadata_that_cannot_be) {
     p.k = 16;
     p.ordered = true;
     check_fault(write_kernel(), 0x44144444, 719); /* the second before the first */
-    p.ordered = false;
-    read_types("f32.e4m3.e4m3.f32");
-    p.k = 64;
-    check_fault(write_kernel(), 0, 801); /* its order is not known */
 }
 
 TEST(products_that_are_refused) {

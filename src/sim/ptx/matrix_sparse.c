@@ -57,14 +57,7 @@ static void multiply_row(ptx_warp *w, const ptx_op *op, const ptx_tile *all, uns
 
 void acu_ptx_multiply_sparse(ptx_warp *w, const ptx_op *op) {
     const ptx_product *p = op->more;
-    int capability = w->worker->launch->machine->capability;
-    bool is_fp8 = p->a.element == PTX_E_E4M3 || p->a.element == PTX_E_E5M2;
     ptx_tile all = {.m = p->m, .n = p->n, .k = p->k}, one = {.m = 1, .n = p->n, .k = p->k};
-    if (is_fp8 && capability >= 90)
-        acu_ptx_fail(w, 0, op, 801, 0,
-                     "the simulator does not know in which order compute capability %d.%d adds "
-                     "products of sparse matrices of fp8",
-                     capability / 10, capability % 10);
     acu_ptx_fragment_read_a(w, p, &all);
     acu_ptx_fragment_read_c(w, p, &all);
     all.k = 2u * p->k;

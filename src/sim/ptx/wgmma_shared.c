@@ -12,6 +12,7 @@ typedef struct described {
     uint64_t start;           /* in shared memory */
     uint64_t leading, stride; /* bytes */
     unsigned swizzle;         /* PTX_SWIZZLE_… */
+    unsigned base;            /* the line of 128 bytes, of eight, from which lines are counted */
 } described;
 
 /* Bits that no field has. */
@@ -23,16 +24,12 @@ static described read_descriptor(ptx_warp *w, const ptx_op *op, uint64_t bits) {
     described d = {.start = (bits & 0x3fff) << 4,
                    .leading = (bits >> 16 & 0x3fff) << 4,
                    .stride = (bits >> 32 & 0x3fff) << 4,
-                   .swizzle = swizzles[bits >> 62]};
+                   .swizzle = swizzles[bits >> 62],
+                   .base = bits >> 49 & 7};
     if (bits & RESERVED)
         acu_ptx_fail(w, 0, op, 801, bits,
                      "the simulator knows no descriptor of a matrix with the bits 0x%llx",
                      (unsigned long long)bits);
-    if (bits >> 49 & 7 || (d.start >> 7 & ((1u << d.swizzle) - 1)))
-        acu_ptx_fail(w, 0, op, 801, d.start,
-                     "the simulator has no matrices whose swizzling does not begin at a multiple "
-                     "of %u bytes, with a base offset",
-                     128u << d.swizzle);
     return d;
 }
 
@@ -51,7 +48,8 @@ static uint64_t place_of(const described *d, bool transposed, unsigned n, unsign
 /* Returns whether it was right to read the chunk, if that is looked at. */
 static bool read_chunk(ptx_warp *w, const ptx_op *op, const described *d, uint64_t place,
                        bool looks, char *chunk) {
-    uint64_t at = ptx_swizzled(d->start + place, d->swizzle);
+    uint64_t plain = d->start + place, lines = (plain >> 7) - d->base;
+    uint64_t at = plain ^ (lines & ((1u << d->swizzle) - 1)) << 4;
     memcpy(chunk, acu_ptx_memory_at(w, op, 0, PTX_SHARED, at, CHUNK, CHUNK, false), CHUNK);
     return !looks || acu_ptx_check_async_read(w, op, 0, at, CHUNK);
 }
