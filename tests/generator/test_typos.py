@@ -74,6 +74,11 @@ FREE = {
     ".with.*.*": "C, which is compiled",
     ".with.*[]": "a word of PTX: tests/ptx/ has a GPU's answer for each spelling",
     ".let.*:": "C, which is compiled",
+    "instructions[].opcode": "a word of PTX: test_ptx_coverage.py compares it with the forms",
+    ".forms[].write": "PTX: ptxas and tests/ptx/cells.c read it",
+    ".forms[].types[]": "PTX: ptxas and tests/ptx/cells.c read it",
+    ".forms[].target": "PTX: ptxas and tests/ptx/cells.c read it",
+    ".forms[].refused": "prose",
     ".let.*": "C, which is compiled",
 }
 

@@ -189,6 +189,8 @@ void acu_ptx_lower_by_form(ptx_lowering *l, const ptx_instruction *i) {
     if (!form)
         acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
     unsigned results = form->results, count = results + form->sources;
+    if (i->operand_count == 4 && count == 3 && (acu_ptx_is(i, "min") || acu_ptx_is(i, "max")))
+        acu_ptx_not_simulated(l, "the simulator does not execute '%s' of three numbers", i->opcode);
     if (i->operand_count != count)
         acu_ptx_mismatch(l);
     ptx_slot slots[6] = {0};
