@@ -201,6 +201,7 @@ TEST(malformed_ptx) {
         PTX_HEAD ".global .f32 x = 1;",
         PTX_HEAD ".global .f16 x = 1.0;",
         PTX_HEAD ".global .u32 x = y;",
+        PTX_HEAD ".global .samplerref s = {addr_mode_0};",
         PTX_HEAD ".extern .global .u32 x = 1;",
         PTX_HEAD ".shared .u32 x = 1;",
         ".version 7.0\n.target sm_52\n.address_size 32\n",
@@ -262,6 +263,7 @@ TEST(ptx_that_is_unusual_but_right) {
         PTX_HEAD ".global .v4 .f32 v; .global .u64 p = generic(v); .global .u64 q = v+4;",
         PTX_HEAD ".global .s32 m[2][2] = {{1, -2}, {3, 0x10}};",
         PTX_HEAD ".global .texref t;",
+        PTX_HEAD ".global .samplerref s = {addr_mode_0 = clamp_to_border, filter_mode = nearest};",
         PTX_HEAD ".file 1 \"a.cu\"\n.entry f() { .loc 1 2 3\n ret; }\n"
                  ".section .debug_str { .b8 1, 2 }\n",
         PTX_HEAD ".entry f() .maxntid 64, 1, 1 .minnctapersm 2 .pragma \"nounroll\"; { ret; }",

@@ -449,13 +449,49 @@ TEST(operands_that_do_not_suit) {
         {"st.local.u32 [s], %u1;", "State space mismatch between instruction and address"},
         {"atom.global.add.u32 %u1, [s], 1;", "State space mismatch between instruction"},
         {"mov.u32 %u1, %u2.x;", "Unknown symbol '%u2.x'"},
+        {"add.u32 %u1, %tid.x, 1;", "Special register argument not allowed for instruction 'add'"},
+        {"st.global.u32 [%d1], %laneid;", "Special register argument not allowed"},
+        {"mov.u64 %d1, %tid.x;", "Arguments mismatch for instruction 'mov'"},
+        {"mov.u32 %u1, %clock64;", "Arguments mismatch for instruction 'mov'"},
+        {"mov.f16 %h1, %h2;", "Unexpected instruction types specified for 'mov'"},
+        {"mov.b32 %u1, 1.0;", "Arguments mismatch for instruction 'mov'"},
+        {"mov.b64 %d1, 0f3F800000;", "Arguments mismatch for instruction 'mov'"},
+        {"mov.f32 %f1, -0f3F800000;", "Parsing error near '0f3F800000'"},
+        {"add.f16 %h1, %h2, 1.0;", "Arguments mismatch for instruction 'add'"},
+        {"add.u32 _, %u1, %u2;", "Result discard mode is not allowed for instruction 'add'"},
+        {"cvt.u32.u64 5, %d1;", "Result register required for instruction 'cvt'"},
+        {"ld.global.u32 5, [%d1];", "Result register required for instruction 'ld'"},
+        {"ld.global.u32 _, [%d1];", "Result discard mode is not allowed for instruction 'ld'"},
+        {"ld.global.u32 %u1, [%d1-4];", "Parsing error near '-'"},
+        {"ld.global.u32 %u1, [16];", "Immediate addresses allowed only for .local state space"},
+        {"ld.global.u32 %u1, [%d1], %d2;", "Arguments mismatch for instruction 'ld'"},
+        {"ld.global.relaxed.u32 %u1, [%d1];", "requires scope with 'ld'"},
+        {"ld.global.gpu.u32 %u1, [%d1];", "requires memory order with 'ld'"},
+        {"ld.release.gpu.global.u32 %u1, [%d1];", "Illegal modifier '.release'"},
+        {"st.acquire.gpu.global.u32 [%d1], %u1;", "Illegal modifier '.acquire'"},
+        {"ld.global.wb.u32 %u1, [%d1];", "Illegal modifier '.wb' for instruction 'ld'"},
+        {"st.global.ca.u32 [%d1], %u1;", "Illegal modifier '.ca' for instruction 'st'"},
+        {"st.global.nc.u32 [%d1], %u1;", "Illegal modifier '.nc' for instruction 'st'"},
+        {"ld.const.nc.u32 %u1, [%d1];", "Modifier '.nc' requires .global space"},
+        {"ld.mmio.global.u32 %u1, [%d1];", "Modifier '.mmio' requires modifier '.relaxed'"},
+        {"ld.volatile.local.u32 %u1, [%d1];", "Modifier '.volatile' cannot be applied"},
+        {"ld.relaxed.gpu.ca.global.u32 %u1, [%d1];", "cannot be combined"},
+        {"ld.shared.L1::evict_last.u32 %u1, [%u2];", "State space incorrect"},
+        {"ldu.global.ca.u32 %u1, [%d1];", "Illegal modifier for instruction 'ldu'"},
+        {"ld.global.f16 %h1, [%d1];", "Unexpected instruction types specified for 'ld'"},
+        {"red.acquire.gpu.global.add.u32 [%d1], %u1;", "Illegal modifier '.acquire'"},
+        {"atom.global.and.noftz.b32 %u1, [%d1], 1;", "Illegal modifier '.noftz'"},
+        {"atom.global.add.f16 %h1, [%d1], %h2;", "'.noftz' modifier required"},
+        {"atom.global.add.u32 %u1, [%d1], 1, 2;", "Arguments mismatch for instruction 'atom'"},
+        {"trap.uni;", "Illegal modifier '.uni' for instruction 'trap'"},
+        {"nanosleep.u32 1, 2;", "Arguments mismatch for instruction 'nanosleep'"},
     };
     for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
         char text[512];
         CUmodule module = NULL;
         snprintf(text, sizeof text,
                  HEAD ".shared .u32 s; .const .u32 c;\n.entry k() {\n.reg .f32 %%f<3>; "
-                      ".reg .u32 %%u<3>;\n%s\nret;\n}\n",
+                      ".reg .u32 %%u<3>; .reg .b64 %%d<3>; .reg .b16 %%h<3>;\n%s\nret;\n}\n",
                  wrong[n].instruction);
         SAYS(CUDA_ERROR_INVALID_PTX, cuModuleLoadData(&module, text));
         expect_reason(wrong[n].why);
@@ -483,7 +519,7 @@ TEST(a_copy_that_waits_brings_what_was_printed) {
 
 TEST(faults) {
     fault(WORD("", "ld.global.u32 %r2, [%d1+64];\n"), CUDA_ERROR_ILLEGAL_ADDRESS);
-    fault(WORD("", "ld.global.u32 %r2, [16];\n"), CUDA_ERROR_ILLEGAL_ADDRESS);
+    fault(WORD("", "mov.u64 %d4, 16;\nld.global.u32 %r2, [%d4];\n"), CUDA_ERROR_ILLEGAL_ADDRESS);
     fault(WORD("", "ld.global.u32 %r2, [%d1+2];\n"), CUDA_ERROR_MISALIGNED_ADDRESS);
     fault(WORD(".shared .b32 s;\n", "ld.shared.u32 %r2, [s+100000];\n"),
           CUDA_ERROR_ILLEGAL_ADDRESS);

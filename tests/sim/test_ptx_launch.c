@@ -178,8 +178,10 @@ TEST(texts_of_errors) {
 
 /* What a child does wrong, all grids have done. */
 TEST(faults) {
-    fault(DECLARED ".visible .entry bad(.param .u64 p, .param .u32 n) {\nst.global.u32 [16], 1;\n"
-                   "ret;\n}\n" K REGISTERS CHILD("bad", "0", "0") "ret;\n}\n",
+    fault(DECLARED
+          ".visible .entry bad(.param .u64 p, .param .u32 n) {\n"
+          ".reg .b64 %d1; mov.u64 %d1, 16; st.global.u32 [%d1], 1;\nret;\n}\n" K REGISTERS CHILD(
+              "bad", "0", "0") "ret;\n}\n",
           700);
     fault(DECLARED K REGISTERS "st.param.b64 [a], 0;\nst.param.b32 [b], 1;\nst.param.b32 [d], 0;\n"
                                "call (q), __cudaCDP2GetParameterBufferV2, (a, b, b, d);\nret;\n}\n",

@@ -150,41 +150,101 @@ ptx_address acu_ptx_address(ptx_lowering *l, const ptx_operand *o, ptx_space spa
         return (ptx_address){acu_ptx_address_of(l, o->variable), o->offset + (int64_t)window,
                              false};
     }
+    if (space != PTX_LOCAL)
+        acu_ptx_invalid(l, "Immediate addresses allowed only for .local state space");
     return (ptx_address){acu_ptx_constant(l, o->bits + (uint64_t)o->offset, 8), 0, false};
 }
 
 /* How an access is ordered. */
-typedef enum access_order { WEAK, VOLATILE, RELAXED, ACQUIRE, RELEASE, MMIO } access_order;
+typedef enum access_order { WEAK, VOLATILE, RELAXED, ACQUIRE, RELEASE } access_order;
 
-/* Takes the words that say how an access is ordered or cached. Everything is coherent here. */
-static access_order take_order(ptx_words *words) {
-    const bool mmio = acu_ptx_take(words, "mmio");
-    int order = acu_ptx_take_one(words, "weak volatile relaxed acquire release");
-    acu_ptx_take_one(words, "cta cluster gpu sys");
-    acu_ptx_take_one(words, "ca cg cs lu cv wb wt");
-    acu_ptx_take(words, "nc");
-    acu_ptx_take_one(
+/* What the words of a load or a store say besides its space and type; -1: nothing. Everything is
+ * coherent here, so that these are only checked. */
+typedef struct access_words {
+    int order, scope, cache, level;
+    bool is_mmio, is_read_only, has_hint, prefetches;
+} access_words;
+
+static const char *const orders[] = {"weak", "volatile", "relaxed", "acquire", "release"};
+
+static access_words take_access_words(ptx_words *words) {
+    access_words w = {.is_mmio = acu_ptx_take(words, "mmio")};
+    w.order = acu_ptx_take_one(words, "weak volatile relaxed acquire release");
+    w.scope = acu_ptx_take_one(words, "cta cluster gpu sys");
+    w.cache = acu_ptx_take_one(words, "cg cs ca lu cv wb wt");
+    w.is_read_only = acu_ptx_take(words, "nc");
+    w.level = acu_ptx_take_one(
         words,
         "L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate");
-    acu_ptx_take_one(words, "L2::evict_normal L2::evict_first L2::evict_last L2::cache_hint");
-    acu_ptx_take_one(words, "L2::cache_hint");
-    acu_ptx_take_one(words, "L2::64B L2::128B L2::256B");
+    acu_ptx_take_one(words, "L2::evict_normal L2::evict_first L2::evict_last");
+    w.has_hint = acu_ptx_take(words, "L2::cache_hint");
+    w.prefetches = acu_ptx_take_one(words, "L2::64B L2::128B L2::256B") >= 0;
     acu_ptx_take(words, "unified");
-    return mmio ? MMIO : order < 0 ? WEAK : (access_order)order;
+    return w;
+}
+
+static _Noreturn void illegal(ptx_lowering *l, const char *what) {
+    acu_ptx_invalid(l, "Illegal modifier '.%s' for instruction '%s'", what, acu_ptx_first_word(l));
+}
+
+/* Refuses words that the instruction cannot have. */
+static void check_kind(ptx_lowering *l, const ptx_instruction *i, const access_words *w) {
+    const bool loads = acu_ptx_is(i, "ld");
+    if (acu_ptx_is(i, "ldu") && (w->order >= 0 || w->scope >= 0 || w->cache >= 0 || w->level >= 0 ||
+                                 w->is_mmio || w->is_read_only || w->has_hint || w->prefetches))
+        acu_ptx_invalid(l, "Illegal modifier for instruction 'ldu'");
+    if (w->order >= ACQUIRE && loads == (w->order == RELEASE))
+        illegal(l, orders[w->order]);
+    if (w->cache >= 2 && loads == (w->cache >= 5)) /* ca lu cv load, wb wt store */
+        illegal(l, (const char *const[]){"ca", "lu", "cv", "wb", "wt"}[w->cache - 2]);
+    if (w->is_read_only && !loads)
+        illegal(l, "nc");
+    if (w->is_mmio && w->order != RELAXED)
+        acu_ptx_invalid(l, "Modifier '.mmio' requires modifier '.relaxed' for instruction '%s'",
+                        acu_ptx_first_word(l));
+}
+
+/* Refuses words that do not go together. */
+static void check_together(ptx_lowering *l, const access_words *w, ptx_space space) {
+    const bool is_strong = w->order >= RELAXED;
+    const bool is_global = space == PTX_GLOBAL || space == PTX_GENERIC;
+    const bool is_shared = space == PTX_SHARED || space == PTX_SHARED_CLUSTER;
+    if (is_strong && w->scope < 0)
+        acu_ptx_invalid(l, "Modifier '.%s' requires scope with '%s' instruction", orders[w->order],
+                        acu_ptx_first_word(l));
+    if (!is_strong && w->scope >= 0)
+        acu_ptx_invalid(l, "Scope modifier requires memory order with '%s' instruction",
+                        acu_ptx_first_word(l));
+    if (w->order >= VOLATILE && !is_global && !is_shared)
+        acu_ptx_invalid(l, "Modifier '.%s' cannot be applied to this space", orders[w->order]);
+    if (w->order >= VOLATILE && (w->cache >= 0 || (w->order == VOLATILE && w->level >= 0)))
+        acu_ptx_invalid(l, "Modifier '.%s' cannot be combined with modifiers of the cache",
+                        orders[w->order]);
+    if (w->is_read_only && space != PTX_GLOBAL)
+        acu_ptx_invalid(l, "Modifier '.nc' requires .global space");
+    if ((w->level >= 0 || w->prefetches || w->has_hint) && !is_global)
+        acu_ptx_invalid(l, "State space incorrect for instruction '%s' with modifiers of the cache",
+                        acu_ptx_first_word(l));
 }
 
 static void read_words(ptx_lowering *l, const ptx_instruction *i, ptx_access *access,
                        ptx_type *type, access_order *order) {
     ptx_words words;
     acu_ptx_words(l, i, &words);
-    *order = take_order(&words);
+    const access_words how = take_access_words(&words);
     access->space = acu_ptx_take_space(&words);
     int vector = acu_ptx_take_one(&words, "v2 v4 v8");
     access->count = (uint8_t)(vector < 0 ? 1 : 2 << vector);
     *type = acu_ptx_take_type(&words);
     acu_ptx_words_end(l, &words);
+    check_kind(l, i, &how);
+    check_together(l, &how, access->space);
+    *order = how.order < 0 ? WEAK : (access_order)how.order;
+    if (i->operand_count != 2u + how.has_hint)
+        acu_ptx_mismatch(l);
     access->size = (uint8_t)acu_ptx_type_size(*type);
-    if (!access->size || *type == PTX_PRED)
+    if (!access->size || *type == PTX_PRED || *type == PTX_F16 || *type == PTX_BF16 ||
+        *type == PTX_F16X2 || *type == PTX_BF16X2)
         acu_ptx_invalid(l, "Unexpected instruction types specified for '%s'",
                         acu_ptx_first_word(l));
     access->is_signed = *type == PTX_S8 || *type == PTX_S16 || *type == PTX_S32;
@@ -201,7 +261,7 @@ static void load_params(ptx_lowering *l, const ptx_operand *list, uint64_t offse
         acu_ptx_mismatch(l);
     for (unsigned n = 0; n < access->count; n++, offset += access->size) {
         const ptx_operand *o = acu_ptx_element(list, n);
-        if (o->kind == PTX_SINK)
+        if (o->kind == PTX_SINK && list->kind == PTX_LIST)
             continue;
         unsigned size = o->kind == PTX_REGISTER ? acu_ptx_register_size(l, o) : 0;
         if (size < access->size || !size)
@@ -225,8 +285,13 @@ static void read_elements(ptx_lowering *l, const ptx_operand *list, ptx_access *
     for (unsigned n = 0; n < access->count; n++) {
         const ptx_operand *o = acu_ptx_element(list, n);
         access->slots[n] = UINT32_MAX;
-        if (o->kind == PTX_SINK && loads)
+        if (o->kind == PTX_SINK && loads && list->kind == PTX_LIST)
             continue;
+        if (loads && o->kind != PTX_REGISTER) {
+            acu_ptx_refuse_sink(l, o);
+            acu_ptx_invalid(l, "Result register required for instruction '%s'",
+                            acu_ptx_first_word(l));
+        }
         if (o->kind != PTX_REGISTER) {
             access->slots[n] = acu_ptx_source(l, o, access->size < 2 ? PTX_U16 : type);
             continue;

@@ -17,6 +17,7 @@ struct ptx_atomic {
     bool returns;         /* atom; red does not */
     bool releases;
     ptx_slot d[8], b[8], c;
+    bool has_hint; /* an operand says how the cache is used */
 };
 
 static float as_float(uint64_t bits) {
@@ -175,12 +176,16 @@ static void do_atomic(ptx_warp *w, const ptx_op *op) {
 static void read_atomic(ptx_lowering *l, const ptx_instruction *i, ptx_atomic *a) {
     ptx_words words;
     acu_ptx_words(l, i, &words);
-    a->releases = acu_ptx_take_one(&words, "relaxed acquire release acq_rel") >= 2;
+    const int order = acu_ptx_take_one(&words, "relaxed release acquire acq_rel");
+    a->releases = order == 1 || order == 3;
+    if (order >= 2 && acu_ptx_is(i, "red"))
+        acu_ptx_invalid(l, "Illegal modifier '.%s' for instruction 'red'",
+                        order == 2 ? "acquire" : "acq_rel");
     acu_ptx_take_one(&words, "cta cluster gpu sys");
     a->space = acu_ptx_take_space(&words);
     int kind = acu_ptx_take_one(&words, "add min max inc dec and or xor exch cas");
-    acu_ptx_take(&words, "noftz");
-    acu_ptx_take(&words, "L2::cache_hint");
+    const bool keeps = acu_ptx_take(&words, "noftz");
+    a->has_hint = acu_ptx_take(&words, "L2::cache_hint");
     int vector = acu_ptx_take_one(&words, "v2 v4 v8");
     a->type = acu_ptx_take_type(&words);
     acu_ptx_words_end(l, &words);
@@ -190,6 +195,13 @@ static void read_atomic(ptx_lowering *l, const ptx_instruction *i, ptx_atomic *a
     if (kind < 0 || a->size < 2 || (a->size > 8 && !(exchanges && a->count == 1)))
         acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
     a->change = (ptx_change)kind;
+    const bool is_half =
+        a->type == PTX_F16 || a->type == PTX_BF16 || a->type == PTX_F16X2 || a->type == PTX_BF16X2;
+    if (keeps != is_half)
+        acu_ptx_invalid(l,
+                        keeps ? "Illegal modifier '.noftz' for instruction '%s'"
+                              : "'.noftz' modifier required for instruction '%s'",
+                        acu_ptx_first_word(l));
 }
 
 void acu_ptx_lower_atom(ptx_lowering *l, const ptx_instruction *i) {
@@ -205,7 +217,7 @@ void acu_ptx_lower_atom(ptx_lowering *l, const ptx_instruction *i) {
         return;
     }
     unsigned first = a->returns ? 1 : 0;
-    if (i->operand_count < first + 2 + (a->change == PTX_CHANGE_CAS))
+    if (i->operand_count != first + 2 + (a->change == PTX_CHANGE_CAS) + a->has_hint)
         acu_ptx_mismatch(l);
     const ptx_operand *value = &i->operands[first + 1];
     if (a->count > 1 &&

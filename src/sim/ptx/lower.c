@@ -357,13 +357,39 @@ ptx_slot acu_ptx_address_of(ptx_lowering *l, ptx_variable *variable) {
 }
 
 /* Whether a variable may be an operand, which is its address. */
-static bool takes_addresses(const char *opcode) {
-    static const char *const words[] = {"mov", "cvta", "mapa", "getctarank", "call"};
-    const size_t length = strcspn(opcode, ".");
-    for (size_t n = 0; n < sizeof words / sizeof *words; n++)
-        if (strlen(words[n]) == length && memcmp(words[n], opcode, length) == 0)
-            return true;
-    return false;
+static bool takes_addresses(const ptx_instruction *i) {
+    return acu_ptx_is(i, "mov") || acu_ptx_is(i, "cvta") || acu_ptx_is(i, "mapa") ||
+           acu_ptx_is(i, "getctarank") || acu_ptx_is(i, "call");
+}
+
+static bool is_half_or_pair(ptx_type type) {
+    return type == PTX_F16 || type == PTX_BF16 || type == PTX_F16X2 || type == PTX_BF16X2 ||
+           type == PTX_U16X2 || type == PTX_S16X2;
+}
+
+/* Refuses a constant that ptxas does not convert: 0f… is 32 bits, and any other number of floating
+ * point 64, where bits are wanted. */
+static void check_constant(ptx_lowering *l, const ptx_operand *o, ptx_type type) {
+    const size_t size = o->type == PTX_F32 ? 4 : 8;
+    if (is_half_or_pair(type) || (o->kind == PTX_INTEGER && is_float(type)) ||
+        (o->kind == PTX_FLOAT && !is_float(type) &&
+         !(is_bits(type) && acu_ptx_type_size(type) == size)))
+        acu_ptx_mismatch(l);
+}
+
+/* Refuses a special register where a register is needed, and one of another size. */
+static void check_special(ptx_lowering *l, const ptx_operand *o, ptx_type type) {
+    const ptx_instruction *i = l->instruction;
+    const bool stores_vector = acu_ptx_is(i, "st") && strstr(i->opcode, ".v");
+    const size_t size = type == PTX_PRED ? 0 : acu_ptx_type_size(type);
+    if (o->special <= PTX_CLUSTER_NCTAID && !o->has_component)
+        acu_ptx_invalid(l, "Argument vector size mismatch for instruction '%s'",
+                        acu_ptx_first_word(l));
+    if (is_float(type) || !(stores_vector || acu_ptx_is(i, "mov") || acu_ptx_is(i, "cvt")))
+        acu_ptx_invalid(l, "Special register argument not allowed for instruction '%s'",
+                        acu_ptx_first_word(l));
+    if (!acu_ptx_is(i, "cvt") && !acu_ptx_special_has_size(o->special, size))
+        acu_ptx_mismatch(l);
 }
 
 /* Returns a slot with the opposite of a predicate, or of a number of floating point. */
@@ -388,23 +414,19 @@ ptx_slot acu_ptx_source(ptx_lowering *l, const ptx_operand *o, ptx_type type) {
         ptx_slot slot = register_of(l, o, type);
         return o->negated ? negated(l, slot, type) : slot;
     case PTX_INTEGER:
-        if (is_float(type))
-            acu_ptx_mismatch(l);
+        check_constant(l, o, type);
         return acu_ptx_constant(l, size ? o->bits : -(o->bits & 1), size);
     case PTX_FLOAT:
-        if (is_integer(type))
-            acu_ptx_mismatch(l);
+        check_constant(l, o, type);
         return acu_ptx_constant(
             l, is_float(type) || o->type == PTX_F64 ? float_bits(o, type) : o->bits, size);
     case PTX_SPECIAL_REGISTER:
-        if (o->special <= PTX_CLUSTER_NCTAID && !o->has_component)
-            acu_ptx_invalid(l, "Argument vector size mismatch for instruction '%s'",
-                            acu_ptx_first_word(l));
+        check_special(l, o, type);
         if (acu_ptx_special_is_clock(o->special))
             return acu_ptx_clock(l, o, size);
         return acu_ptx_special(l, o, size);
     case PTX_VARIABLE:
-        if (!takes_addresses(l->instruction->opcode))
+        if (!takes_addresses(l->instruction) && !o->has_offset)
             acu_ptx_invalid(l, "An argument of instruction '%s' must be register, and not '%s'",
                             acu_ptx_first_word(l), o->variable->name);
         return address_of(l, o, size);
@@ -413,6 +435,12 @@ ptx_slot acu_ptx_source(ptx_lowering *l, const ptx_operand *o, ptx_type type) {
     default:
         acu_ptx_mismatch(l);
     }
+}
+
+void acu_ptx_refuse_sink(ptx_lowering *l, const ptx_operand *o) {
+    if (o->kind == PTX_SINK)
+        acu_ptx_invalid(l, "Result discard mode is not allowed for instruction '%s'",
+                        acu_ptx_first_word(l));
 }
 
 ptx_slot acu_ptx_target(ptx_lowering *l, const ptx_operand *o, ptx_type type) {

@@ -61,6 +61,8 @@ ptx_op *acu_ptx_emit_pure(ptx_lowering *lowering, ptx_handler *handler, ptx_slot
 ptx_slot acu_ptx_source(ptx_lowering *lowering, const ptx_operand *operand, ptx_type type);
 /* Returns the slot of the register that the operand is, or one that nobody reads for `_`. */
 ptx_slot acu_ptx_target(ptx_lowering *lowering, const ptx_operand *operand, ptx_type type);
+/* Refuses `_` as the result of the instruction. */
+void acu_ptx_refuse_sink(ptx_lowering *lowering, const ptx_operand *operand);
 /* Returns a slot that is free until the next instruction. */
 ptx_slot acu_ptx_temp(ptx_lowering *lowering, unsigned size);
 /* Returns the slot of a constant. */

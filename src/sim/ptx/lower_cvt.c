@@ -58,15 +58,17 @@ void acu_ptx_lower_cvt(ptx_lowering *l, const ptx_instruction *i) {
     ptx_slot slots[6] = {0};
     ptx_type type = (ptx_type)form->types[0];
     const ptx_operand *d = &i->operands[0];
+    acu_ptx_refuse_sink(l, d);
+    if (d->kind != PTX_REGISTER)
+        acu_ptx_invalid(l, "Result register required for instruction 'cvt'");
     for (unsigned n = 1; n <= form->sources; n++)
         slots[n] = source(l, &i->operands[n], (ptx_type)form->types[n]);
     unsigned lane = acu_ptx_type_size(type) < 2 ? 2 : (unsigned)acu_ptx_type_size(type);
-    unsigned size = d->kind == PTX_REGISTER ? acu_ptx_register_size(l, d) : lane;
+    unsigned size = acu_ptx_register_size(l, d);
     if (size < lane)
         acu_ptx_invalid(l, "Arguments mismatch for instruction 'cvt'");
-    bool direct = d->kind != PTX_REGISTER || size == lane;
-    slots[0] = direct && d->kind == PTX_REGISTER ? acu_ptx_register_slot(l, d->number)
-                                                 : acu_ptx_temp(l, lane);
+    bool direct = size == lane;
+    slots[0] = direct ? acu_ptx_register_slot(l, d->number) : acu_ptx_temp(l, lane);
     acu_ptx_lower_form(l, form, slots);
     if (!direct)
         emit_resize(l, acu_ptx_register_slot(l, d->number), size, slots[0], lane, type);

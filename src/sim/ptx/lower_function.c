@@ -196,14 +196,12 @@ void acu_ptx_lower_by_form(ptx_lowering *l, const ptx_instruction *i) {
     ptx_slot slots[6] = {0};
     for (unsigned n = results; n < count; n++)
         slots[n] = acu_ptx_source(l, &i->operands[n], (ptx_type)form->types[n]);
-    for (unsigned n = 0; n < results; n++)
+    for (unsigned n = 0; n < results; n++) {
+        if (!acu_ptx_is(i, "setp") && !acu_ptx_is(i, "lop3"))
+            acu_ptx_refuse_sink(l, &i->operands[n]);
         slots[n] = acu_ptx_target(l, &i->operands[n], (ptx_type)form->types[n]);
+    }
     acu_ptx_lower_form(l, form, slots);
-}
-
-void acu_ptx_lower_one(ptx_lowering *l, const ptx_instruction *i) {
-    ptx_lower *lower = acu_ptx_lower_of(i->opcode);
-    (lower ? lower : acu_ptx_lower_by_form)(l, i);
 }
 
 /* Puts plain operations under the guard of their instruction. */

@@ -62,8 +62,10 @@ uint64_t acu_ptx_window_of(ptx_space space);
 /* Returns the slot of a special register that stays the same while a block runs. */
 ptx_slot acu_ptx_special(ptx_lowering *lowering, const ptx_operand *operand, unsigned size);
 
-/* Whether a special register is the same in a whole launch; in a block; or is a clock, that changes
+/* Whether a special register may be read as so many bytes (0: a predicate); is the same in a whole
+ * launch; in a block; or is a clock, that changes
  * while it is read. */
+bool acu_ptx_special_has_size(ptx_special special, size_t size);
 bool acu_ptx_special_is_constant(ptx_special special);
 bool acu_ptx_special_is_of_block(ptx_special special);
 bool acu_ptx_special_is_clock(ptx_special special);

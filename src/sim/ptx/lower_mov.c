@@ -101,8 +101,9 @@ void acu_ptx_lower_createpolicy(ptx_lowering *l, const ptx_instruction *i) {
 
 static void copy_whole(ptx_lowering *l, const ptx_operand *to, ptx_slot from, ptx_type type) {
     unsigned size = type == PTX_PRED ? 0 : (unsigned)acu_ptx_type_size(type);
-    if (to->kind == PTX_SINK)
+    if (to->kind == PTX_SINK && l->instruction->operands[0].kind == PTX_LIST)
         return;
+    acu_ptx_refuse_sink(l, to);
     if (to->kind != PTX_REGISTER || acu_ptx_register_size(l, to) != size)
         acu_ptx_mismatch(l);
     acu_ptx_emit_copy(l, to->number, size, from);
@@ -139,6 +140,8 @@ void acu_ptx_lower_mov(ptx_lowering *l, const ptx_instruction *i) {
     const int vector = acu_ptx_take_one(&words, "v2 v4 v8");
     ptx_type type = acu_ptx_take_type(&words);
     acu_ptx_words_end(l, &words);
+    if (type == PTX_F16 || type == PTX_BF16 || type == PTX_F16X2 || type == PTX_BF16X2)
+        acu_ptx_invalid(l, "Unexpected instruction types specified for 'mov'");
     if (i->operand_count != 2)
         acu_ptx_invalid(l, "Arguments mismatch for instruction 'mov'");
     if (vector >= 0) {

@@ -97,9 +97,45 @@ static const lowering_row rows[] = {
     {"wmma.store", acu_ptx_lower_matrix_access, false, PTX_WRITES_NOTHING},
 };
 
-/* Compares an opcode with the word of a row: equal where it begins with all of the word. */
+/* The words and the numbers of operands of instructions whose lowering does not look at them. */
+typedef struct simple_row {
+    const char *word;
+    const char *words; /* that the opcode may have, too */
+    unsigned least, most;
+} simple_row;
+
+/* Sorted by the words. */
+static const simple_row simple[] = {
+    {"activemask", "b32", 1, 1},
+    {"applypriority", "global L2::evict_normal", 2, 2},
+    {"bra", "uni", 1, 1},
+    {"brkpt", "", 0, 0},
+    {"createpolicy",
+     "fractional range cvt L2 L2::evict_first L2::evict_last L2::evict_normal L2::evict_unchanged "
+     "global b64",
+     2, 4},
+    {"discard", "global L2", 2, 2},
+    {"exit", "", 0, 0},
+    {"fence",
+     "sc acq_rel acquire release cta cluster gpu sys mbarrier_init proxy alias async global "
+     "shared::cta shared::cluster tensormap::generic async::generic sync_restrict::shared::cta "
+     "sync_restrict::shared::cluster",
+     0, 2},
+    {"griddepcontrol", "launch_dependents wait", 0, 0},
+    {"membar", "cta gl sys proxy alias", 0, 0},
+    {"nanosleep", "u32", 1, 1},
+    {"pmevent", "mask", 1, 1},
+    {"prefetch",
+     "global local const param param::entry L1 L2 L2::evict_last L2::evict_normal tensormap", 1, 1},
+    {"prefetchu", "L1", 1, 1},
+    {"ret", "uni", 0, 0},
+    {"setmaxnreg", "inc dec sync aligned u32", 1, 1},
+    {"trap", "", 0, 0},
+};
+
+/* Compares an opcode with the word that a row begins with: equal where it begins with all of it. */
 static int compare(const void *opcode, const void *row) {
-    const char *word = ((const lowering_row *)row)->word, *text = opcode;
+    const char *word = *(const char *const *)row, *text = opcode;
     const size_t length = strlen(word);
     const int order = strncmp(text, word, length);
     return order ? order : text[length] && text[length] != '.';
@@ -108,6 +144,35 @@ static int compare(const void *opcode, const void *row) {
 /* Returns the row for the opcode; NULL if there is none. */
 static const lowering_row *row_of(const char *opcode) {
     return bsearch(opcode, rows, sizeof rows / sizeof *rows, sizeof *rows, compare);
+}
+
+static bool is_among(const char *word, const char *words) {
+    const size_t length = strlen(word);
+    for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ')
+        if (strcspn(at, " ") == length && memcmp(at, word, length) == 0)
+            return true;
+    return false;
+}
+
+static void check_simple(ptx_lowering *l, const ptx_instruction *i) {
+    const simple_row *row =
+        bsearch(i->opcode, simple, sizeof simple / sizeof *simple, sizeof *simple, compare);
+    ptx_words words;
+    if (!row)
+        return;
+    acu_ptx_words(l, i, &words);
+    for (unsigned n = 1; n < words.count; n++)
+        if (!is_among(words.word[n], row->words))
+            acu_ptx_invalid(l, "Illegal modifier '.%s' for instruction '%s'", words.word[n],
+                            acu_ptx_first_word(l));
+    if (i->operand_count < row->least || i->operand_count > row->most)
+        acu_ptx_mismatch(l);
+}
+
+void acu_ptx_lower_one(ptx_lowering *l, const ptx_instruction *i) {
+    const lowering_row *row = row_of(i->opcode);
+    check_simple(l, i);
+    (row ? row->lower : acu_ptx_lower_by_form)(l, i);
 }
 
 ptx_lower *acu_ptx_lower_of(const char *opcode) {

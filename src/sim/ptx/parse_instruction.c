@@ -204,11 +204,9 @@ static void read_list(ptx_parser *p, ptx_operand *o, ptx_operand_kind kind, cons
     o->element_count = count;
 }
 
-/* Reads what may be added to an address. */
+/* Reads what may be added to an address: +4, +-4. */
 static int64_t read_offset(ptx_parser *p) {
-    return acu_ptx_text_is(&p->text, "+") || acu_ptx_text_is(&p->text, "-")
-               ? (int64_t)acu_ptx_parse_integer(p)
-               : 0;
+    return acu_ptx_text_is(&p->text, "+") ? (int64_t)acu_ptx_parse_integer(p) : 0;
 }
 
 /* Reads generic(variable) + offset. */
@@ -291,8 +289,10 @@ static void read_operand(ptx_parser *p, ptx_operand *o) {
         read_constant(p, o);
     } else if (acu_ptx_text_is_name(&p->text)) {
         read_name(p, o, true);
-        if (o->kind == PTX_VARIABLE)
+        if (o->kind == PTX_VARIABLE) {
+            o->has_offset = acu_ptx_text_is(&p->text, "+");
             o->offset = read_offset(p);
+        }
     } else {
         acu_ptx_parse_refuse(p);
     }

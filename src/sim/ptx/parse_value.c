@@ -144,6 +144,8 @@ static ptx_value read_deeper(ptx_parser *p) {
 static ptx_value read_inner(ptx_parser *p) {
     ptx_text *t = &p->text;
     if (acu_ptx_parse_accept(p, "-")) {
+        if (t->length > 2 && *t->word == '0' && strchr("fFdD", t->word[1]))
+            acu_ptx_parse_refuse(p); /* the bits have a sign */
         ptx_value v = read_deeper(p);
         if (v.is_float)
             v.bits ^= v.type == PTX_F32 ? UINT64_C(1) << 31 : UINT64_C(1) << 63;

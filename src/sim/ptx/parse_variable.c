@@ -235,6 +235,21 @@ static size_t count_rows(const ptx_parser *p) {
     return count;
 }
 
+/* Reads { filter_mode = nearest, … } of a reference to a sampler, a texture or a surface, which the
+ * simulator does not execute. */
+static void read_attributes(ptx_parser *p) {
+    acu_ptx_parse_expect(p, "{");
+    do {
+        acu_ptx_parse_name(p);
+        acu_ptx_parse_expect(p, "=");
+        if (acu_ptx_text_is_name(&p->text))
+            acu_ptx_parse_name(p);
+        else
+            acu_ptx_parse_integer(p);
+    } while (acu_ptx_parse_accept(p, ","));
+    acu_ptx_parse_expect(p, "}");
+}
+
 /* Reads the initial value of a variable. Each list fills what follows the one before it, whatever
  * the extents are: so does ptxas. */
 static void read_initializer(ptx_parser *p, ptx_variable *v, shape s) {
@@ -248,6 +263,10 @@ static void read_initializer(ptx_parser *p, ptx_variable *v, shape s) {
     if (v->type == PTX_F16 || v->type == PTX_BF16)
         acu_ptx_parse_end(p, v->place, "No initial value is allowed for .%s type",
                           v->type == PTX_F16 ? "f16" : "bf16");
+    if (v->type == PTX_TEXREF || v->type == PTX_SAMPLERREF || v->type == PTX_SURFREF) {
+        read_attributes(p);
+        return;
+    }
     if (!v->size && s.row < SIZE_MAX / 2 && __builtin_mul_overflow(count_rows(p), s.row, &v->size))
         v->size = SIZE_MAX;
     if (v->size > SIZE_MAX / 4)

@@ -193,6 +193,7 @@ typedef struct ptx_operand {
     bool is_unified;  /* of PTX_VARIABLE and PTX_ADDRESS: generic(x) was written */
     unsigned char component; /* of special registers: 0 to 3 for .x .y .z .w or .r .g .b .a */
     bool has_component;
+    bool has_offset;     /* of PTX_VARIABLE: something is added to it */
     char part;           /* of video instructions: 'b' or 'h', with `part_order`; else 0 */
     unsigned part_order; /* the digits of .b0, .h10 as a decimal number */
     unsigned number;     /* of a register or label */

@@ -6,6 +6,27 @@
 #include <string.h>
 #include <time.h>
 
+bool acu_ptx_special_has_size(ptx_special special, size_t size) {
+    switch (special) {
+    case PTX_IS_EXPLICIT_CLUSTER:
+        return size == 0;
+    case PTX_CLOCK64:
+    case PTX_GLOBALTIMER:
+    case PTX_PM64:
+    case PTX_CURRENT_GRAPH_EXEC:
+        return size == 8;
+    case PTX_GRIDID:
+        return size >= 2;
+    case PTX_TID:
+    case PTX_NTID:
+    case PTX_CTAID:
+    case PTX_NCTAID:
+        return size == 2 || size == 4;
+    default:
+        return size == 4;
+    }
+}
+
 bool acu_ptx_special_is_constant(ptx_special s) {
     switch (s) {
     case PTX_NTID:
