@@ -483,6 +483,10 @@ TEST(operands_that_do_not_suit) {
         {"atom.global.and.noftz.b32 %u1, [%d1], 1;", "Illegal modifier '.noftz'"},
         {"atom.global.add.f16 %h1, [%d1], %h2;", "'.noftz' modifier required"},
         {"atom.global.add.u32 %u1, [%d1], 1, 2;", "Arguments mismatch for instruction 'atom'"},
+        {"foo.bar.u32 %u1, %u2;", "Not a name of any known instruction: 'foo'"},
+        {"addition.u32 %u1, %u2, %u2;", "Not a name of any known instruction: 'addition'"},
+        {"add.upwards.u32 %u1, %u2, %u2;", "Unknown modifier '.upwards'"},
+        {"ld.global.somehow.u32 %u1, [%d1];", "Unknown modifier '.somehow'"},
         {"trap.uni;", "Illegal modifier '.uni' for instruction 'trap'"},
         {"nanosleep.u32 1, 2;", "Arguments mismatch for instruction 'nanosleep'"},
     };

@@ -17,6 +17,24 @@ const ptx_form *acu_ptx_form_find(const char *opcode) {
     return bsearch(opcode, acu_ptx_forms, acu_ptx_form_count, sizeof *acu_ptx_forms, compare);
 }
 
+typedef struct first_word {
+    const char *at;
+    size_t length;
+} first_word;
+
+static int compare_first(const void *word, const void *form) {
+    const first_word *w = word;
+    const char *opcode = ((const ptx_form *)form)->opcode;
+    const int order = strncmp(w->at, opcode, w->length);
+    return order ? order : opcode[w->length] && opcode[w->length] != '.' ? -1 : 0;
+}
+
+bool acu_ptx_form_begins(const char *opcode, size_t length) {
+    const first_word word = {opcode, length};
+    return bsearch(&word, acu_ptx_forms, acu_ptx_form_count, sizeof *acu_ptx_forms,
+                   compare_first) != NULL;
+}
+
 int acu_ptx_processor_level(void) {
 #if defined(PTX_HAS_LEVELS)
     __builtin_cpu_init();

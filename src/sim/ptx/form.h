@@ -23,6 +23,8 @@ typedef struct ptx_form {
 extern const ptx_form acu_ptx_forms[];
 extern const size_t acu_ptx_form_count;
 
+/* Returns whether a form's first word is the first `length` characters of the opcode. */
+bool acu_ptx_form_begins(const char *opcode, size_t length);
 /* Returns the form with the opcode; NULL: there is none, which may be because the instruction is of
  * another kind. */
 const ptx_form *acu_ptx_form_find(const char *opcode);

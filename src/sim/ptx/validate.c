@@ -7,6 +7,7 @@
 #include "sim/ptx/validate.h"
 
 #include "sim/ptx/device_call.h"
+#include "sim/ptx/form.h"
 #include "sim/ptx/lower_inside.h"
 
 #include <stdlib.h>
@@ -81,6 +82,67 @@ static bool is_known(hashes *h, uint64_t hash) {
     return false;
 }
 
+/* ---- words ---- */
+
+/* The instructions that are known and not executed; those that are have a row or a form. */
+static const char left_out_opcodes[] =
+    "alloca clusterlaunchcontrol istypep multimem stackrestore stacksave tcgen05 tensormap wgmma";
+
+/* The modifiers that consist of letters. One with a digit or a colon is taken for a type, a shape
+ * or the like. */
+static const char modifiers[] =
+    "a abs acq_rel acquire acube add alias aligned all alloc and any approx "
+    "array_size arrive arrive_drop ashift async b ballot base bfly block_scale blocks "
+    "box_dim bulk bulk_group c ca cas cc cg channel_data_type channel_order clamp "
+    "cluster col commit commit_group complete_tx const cp cp_fenceproxy cs cta "
+    "cta_mask cube cv cvt d dealloc dec depth down ecl ecr element_stride elemtype eq "
+    "equ exch expect_tx fence fence_proxy fill_mode filter_mode finite fractional ftz "
+    "full g ge get_first_ctaid geu gl global global_address global_dim global_stride "
+    "gpu grad gt gtu height hi hs idx ignore_oob inc infinite init interleave_layout "
+    "inval is_canceled l launch_dependents ld ld_reduce le leu level lo load local ls "
+    "lt ltu lu mask max maxvol mbarrier mbarrier_init memory_layout min mma mma_async "
+    "mmio mode multicast NaN nan nc ne neu next noComplete noftz noinc noreturn "
+    "normal normalized_coords notanumber num number oob or p pack param parity "
+    "pending_count popc pred prefetch proxy query_cancel r range rank read red reduce "
+    "relaxed release relinquish_alloc_permit relu replace rm rmi rn rna rni row rp "
+    "rpi rs rz rzi sat satfinite sc sem shared shift shiftamt sp spread st store sub "
+    "subnormal swizzle_atomicity swizzle_mode sync sys tensor tensormap test_wait "
+    "texref tile to total trans trap try_cancel try_wait uni unified up volatile wait "
+    "wait_all wait_group wait_read warp wb weak wide width wrap ws wt xor xorsign "
+    "zero";
+
+static bool is_among_words(const char *word, size_t length, const char *words) {
+    for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ')
+        if (strcspn(at, " ") == length && memcmp(at, word, length) == 0)
+            return true;
+    return false;
+}
+
+static bool is_instruction(const char *opcode) {
+    const size_t length = strcspn(opcode, ".");
+    return acu_ptx_lower_of(opcode) || acu_ptx_form_begins(opcode, length) ||
+           (length == 4 && memcmp(opcode, "wmma", 4) == 0) ||
+           is_among_words(opcode, length, left_out_opcodes);
+}
+
+/* Refuses an instruction that is not executed if its words are none of PTX's. */
+static void check_words(ptx_lowering *l, const ptx_instruction *i) {
+    l->result = PTX_OK;
+    if (setjmp(l->end))
+        return;
+    if (!is_instruction(i->opcode))
+        acu_ptx_invalid(l, "Not a name of any known instruction: '%s'", acu_ptx_first_word(l));
+    for (const char *at = strchr(i->opcode, '.'); at; at = strchr(at, '.')) {
+        const size_t length = strcspn(++at, ".");
+        bool only_letters = true;
+        for (size_t n = 0; n < length; n++)
+            only_letters &=
+                at[n] == '_' || (at[n] >= 'a' && at[n] <= 'z') || (at[n] >= 'A' && at[n] <= 'Z');
+        if (only_letters && !is_among_words(at, length, modifiers))
+            acu_ptx_invalid(l, "Unknown modifier '.%.*s'", (int)length, at);
+    }
+}
+
 /* ---- functions ---- */
 
 /* Lowers an instruction; the result is in the lowering. */
@@ -114,7 +176,7 @@ static ptx_result validate_function(ptx_lowering *l, ptx_module *module, ptx_fun
             continue;
         try_to_lower(l, i);
         if (l->result == PTX_NOT_SIMULATED && leave_out(module, f, l->error->text))
-            l->result = PTX_OK;
+            check_words(l, i);
         if (l->result)
             return l->result;
     }
