@@ -129,8 +129,8 @@ TEST(a_kernel_without_a_function) {
     OK(launch(nothing, dim(1, 1, 1), dim(1, 1, 1), 0));
     OK(cudaDeviceSynchronize());
     static const char text[] =
-        ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry tensor() {\n"
-        ".reg .b64 %d1; multimem.red.relaxed.gpu.global.add.u32 [%d1], 1;\nret;\n}\n";
+        ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry tensor() {\n"
+        "tcgen05.fence::before_thread_sync;\nret;\n}\n";
     cudaLibrary_t newer;
     cudaKernel_t tensor;
     OK(cudaLibraryLoadData(&newer, text, NULL, NULL, 0, NULL, NULL, 0));
