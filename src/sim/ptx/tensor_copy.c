@@ -108,24 +108,22 @@ static uint32_t to_tf32(uint32_t word) {
     return (word + 0xfff + (word >> 13 & 1)) & ~UINT32_C(0x1fff);
 }
 
-/* Makes of a row's elements what their type says. */
+/* Rounds a row's elements of tf32. Subnormal numbers of f32 stay what they are, also where the
+ * map's type flushes them: so does an H200. */
 static void convert(const tile_copy *t, char *elements, size_t bytes) {
-    bool flushes = t->map.type == PTX_TENSOR_F32_FTZ;
-    for (size_t at = 0; (flushes || is_tf32(t->map.type)) && at < bytes; at += 4) {
+    for (size_t at = 0; is_tf32(t->map.type) && at < bytes; at += 4) {
         uint32_t word;
         memcpy(&word, elements + at, sizeof word);
-        if (is_tf32(t->map.type))
-            word = to_tf32(word);
-        else if (!(word & 0x7f800000))
-            word &= 0x80000000;
+        word = to_tf32(word);
         memcpy(elements + at, &word, sizeof word);
     }
 }
 
+/* An H200 makes 0x7ff7 of each 16 bits that are to be NaN, whatever the type. */
 static void fill_row(const tile_copy *t, char *row) {
-    memset(row, t->map.fill ? 0xff : 0, t->row);
-    for (size_t at = t->size - 1; t->map.fill && at < t->row; at += t->size)
-        row[at] = 0x7f;
+    static const unsigned char nan[] = {0xf7, 0x7f};
+    for (size_t at = 0; at < t->row; at++)
+        row[at] = (char)(t->map.fill ? nan[at % 2] : 0);
 }
 
 /* Returns where the elements of a row are in the tensor. */
