@@ -102,12 +102,14 @@ static unsigned rows_of(const tensor *t) {
 }
 
 static unsigned tile_bytes(const tensor *t) {
+    if (t->interleave) /* a row has units of 16 or 32 bytes, all channels together are one */
+        return rows_of(t) / t->box[t->rank - 2] * t->box[0] * (8u << t->interleave);
     return rows_of(t) * t->box[0] * t->size;
 }
 
 /* Returns what a tile takes of shared memory: rows that are swizzled have a whole line each. */
 static unsigned shared_bytes(const tensor *t) {
-    return t->swizzle ? rows_of(t) * (16u << t->swizzle) : tile_bytes(t);
+    return t->swizzle && !t->interleave ? rows_of(t) * (16u << t->swizzle) : tile_bytes(t);
 }
 
 static size_t tensor_bytes(const tensor *t) {
@@ -171,7 +173,7 @@ static int run_load(const tensor *t, const char *mode, unsigned shared, unsigned
     memset(tile_memory, 0, shared + 4);
     return device_run(&(run){.text = load_kernel(t, mode, shared, bytes),
                              .in = tensor_memory,
-                             .in_bytes = tensor_bytes(t),
+                             .in_bytes = t->interleave ? sizeof tensor_memory : tensor_bytes(t),
                              .out = tile_memory,
                              .out_bytes = shared + 4,
                              .of = t,
@@ -287,10 +289,19 @@ static void short_rows(place where) {
 
 /* Which chunk of 16 bytes of the tensor each chunk of shared memory is: 1 is the first one; -1 was
  * not written. */
-static void short_row_chunks(unsigned swizzle, unsigned chunks) {
+static void load_chunks(const char *name, const tensor *t, unsigned bytes) {
     enum { SHARED = 4096 };
-    char name[96];
     int32_t found[SHARED / 16];
+    for (size_t n = 0; n < sizeof tensor_memory; n++)
+        tensor_memory[n] = (unsigned char)(n / 16 + 1);
+    int code = run_load(t, ".tile", SHARED, bytes);
+    for (unsigned n = 0; n < SHARED / 16; n++)
+        found[n] = tile_memory[n * 16] == 0xcc ? -1 : tile_memory[n * 16];
+    take_result(name, code, found, sizeof found, true);
+}
+
+static void short_row_chunks(unsigned swizzle, unsigned chunks) {
+    char name[96];
     tensor t = {.type = types[0].type,
                 .rank = 2,
                 .size = 1,
@@ -301,18 +312,57 @@ static void short_row_chunks(unsigned swizzle, unsigned chunks) {
                 .swizzle = swizzle};
     snprintf(name, sizeof name, "cp.async.bulk.tensor.2d chunks, swizzle %u, rows of %u bytes",
              swizzle, chunks * 16);
-    for (size_t n = 0; n < sizeof tensor_memory; n++)
-        tensor_memory[n] = (unsigned char)(n / 16 + 1);
-    int code = run_load(&t, ".tile", SHARED, tile_bytes(&t));
-    for (unsigned n = 0; n < SHARED / 16; n++)
-        found[n] = tile_memory[n * 16] == 0xcc ? -1 : tile_memory[n * 16];
-    take_result(name, code, found, sizeof found, true);
+    load_chunks(name, &t, tile_bytes(&t));
+}
+
+/* Interleaved channels: W, H and D come first, then channels, of which 16 or 32 bytes lie together
+ * at each place, then N. */
+static void interleaved_chunks(unsigned wide, unsigned rank) {
+    static const uint32_t shape[] = {32, 4, 3, 2, 2}, box[] = {8, 3, 2, 2, 1};
+    unsigned unit = wide ? 32 : 16;
+    char name[64];
+    tensor t = {
+        .type = types[U16].type, .rank = rank, .size = 2, .interleave = 1 + wide, .swizzle = wide};
+    t.strides[0] = unit;
+    for (unsigned i = 0; i < rank; i++) {
+        t.shape[i] = shape[i];
+        t.box[i] = box[i] << (wide && !i);
+        t.steps[i] = 1;
+        if (i > 0 && i + 1 < rank)
+            t.strides[i] = t.strides[i - 1] * shape[i];
+    }
+    snprintf(name, sizeof name, "cp.async.bulk.tensor.%ud chunks, interleaved by %u", rank, unit);
+    load_chunks(name, &t, tile_bytes(&t));
+}
+
+/* All their bytes, at the edges of W and H, and at that of N. */
+static void interleaved(unsigned wide, unsigned rank, place where) {
+    static const uint32_t shape[] = {5, 3, 2}, box[] = {3, 2, 2};
+    unsigned c = rank - 2;
+    char what[64];
+    tensor t = {
+        .type = types[U16].type, .rank = rank, .size = 2, .interleave = 1 + wide, .swizzle = wide};
+    uint64_t bytes = wide ? 32 : 16;
+    for (unsigned i = 0; i < rank; i++) {
+        t.shape[i] = i < c ? shape[i] : i == c ? (wide ? 16 : 8) : 2;
+        t.box[i] = i < c ? box[i] : i == c ? (wide ? 16 : 8) : 2;
+        t.steps[i] = 1;
+        bytes *= t.shape[i]; /* more than the channels need */
+        t.strides[i] = bytes;
+    }
+    t.at[0] = where == BEFORE ? -1 : 3;
+    t.at[1] = rank > 3 ? (where == BEFORE ? -1 : 2) : 0;
+    t.at[rank - 1] = where == BEFORE ? -1 : 1;
+    snprintf(what, sizeof what, "interleaved by %u %s", wide ? 32 : 16, place_names[where]);
+    load_and_store(&t, what, ".tile", ".tile");
 }
 
 void copy_forms(void) {
     for (unsigned swizzle = 1; swizzle < 4; swizzle++)
         for (unsigned chunks = 1; chunks < 1u << swizzle; chunks++)
             short_row_chunks(swizzle, chunks);
+    for (unsigned n = 0; n < 6; n++)
+        interleaved_chunks(n / 3, 3 + n % 3);
 
     for (place where = 0; where < PLACES; where++) {
         all_types(where);
@@ -320,6 +370,8 @@ void copy_forms(void) {
             for (unsigned swizzle = 0; swizzle < 4; swizzle++)
                 all_ranks(rank, swizzle, where);
         short_rows(where);
+        for (unsigned n = 0; n < 6; n++)
+            interleaved(n / 3, 3 + n % 3, where);
     }
     reductions();
 }

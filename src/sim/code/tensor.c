@@ -9,7 +9,7 @@ static int copy_tile(const acu_sim_launch *launch, const void *bytes, const int 
                      bool store) {
     ptx_tensor_map map;
     if (!acu_ptx_tensor_read(bytes, &map) || map.magic != PTX_TENSOR_TILED ||
-        acu_ptx_tensor_bits(map.type) < 8 || !ptx_tensor_begins(&map, at[0]))
+        acu_ptx_tensor_bits(map.type) < 8 || map.interleave || !ptx_tensor_begins(&map, at[0]))
         return 0;
     ptx_tensor_walk walk = {.map = &map};
     for (unsigned i = 0; i < map.rank; i++)

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { CHUNK = 16, MOST_ROW = 256 * 8 }; /* bytes */
+enum { CHUNK = 16, MOST_ROW = 256 * 32 }; /* bytes */
 
 /* What an operation does; `more` of it. */
 typedef struct tensor_copy {
@@ -33,6 +33,7 @@ typedef struct tile_copy {
     ptx_tensor_map map;
     ptx_tensor_walk walk;
     unsigned size;     /* bytes of an element */
+    unsigned unit;     /* bytes at a place of the first dimension */
     size_t row, bytes; /* of a row, and of the tile's elements */
     size_t line,
         room; /* what a row and the tile take of shared memory: with a swizzle, whole lines */
@@ -58,12 +59,28 @@ static _Noreturn void refuse(const tile_copy *t, const char *what) {
 /* What a kernel changed in the map may be wrong. */
 static bool is_whole(const ptx_tensor_map *m) {
     bool whole = m->rank >= 1 && m->rank <= PTX_TENSOR_RANKS && acu_ptx_tensor_bits(m->type) &&
-                 m->box[0] && m->box[0] <= 256 && m->address % CHUNK == 0;
+                 m->box[0] && m->box[0] <= 256 && m->address % CHUNK == 0 && m->interleave <= 2 &&
+                 (!m->interleave || m->rank >= 3);
     for (unsigned i = 0; whole && i < m->rank; i++)
         whole = m->steps[i] >= 1 && m->steps[i] <= 8 && (i == 0 || m->strides[i - 1] % CHUNK == 0);
     for (unsigned i = 1; whole && m->magic == PTX_TENSOR_TILED && i < m->rank; i++)
         whole = m->box[i] && m->box[i] <= 256;
     return whole;
+}
+
+/* The first dimension of interleaved channels is W, and the last but one the channels, of which a
+ * place has 16 or 32 bytes. An H200 copied these as a whole for boxes of fewer channels; it was not
+ * asked about more of them. */
+static void begin_interleaved(tile_copy *t) {
+    ptx_tensor_map *m = &t->map;
+    unsigned channels = m->rank - 2u;
+    if (m->magic != PTX_TENSOR_TILED)
+        refuse(t, "for im2col with interleaved channels");
+    if (m->box[channels] * t->size > t->unit || t->walk.at[channels])
+        refuse(t, "with interleaved channels beyond the first 16 or 32 bytes");
+    if (m->steps[0] != 1 || m->swizzle != m->interleave - 1)
+        refuse(t, "with interleaved channels and steps along W, or a swizzle");
+    m->box[channels] = m->steps[channels] = 1;
 }
 
 static void read_map(tile_copy *t) {
@@ -78,17 +95,18 @@ static void read_map(tile_copy *t) {
                      m->rank, m->magic == PTX_TENSOR_TILED ? "" : " for im2col");
     if (m->magic == PTX_TENSOR_IM2COL_WIDE || acu_ptx_tensor_bits(m->type) < 8)
         refuse(t, "of devices since compute capability 10.0");
-    if (m->interleave)
-        refuse(t, "with interleaved channels");
     if (m->swizzle > PTX_SWIZZLE_128)
         refuse(t, "that swizzle more than 16 bytes at once");
     t->size = acu_ptx_tensor_bits(m->type) / 8;
-    t->row = m->box[0] * (size_t)t->size;
+    t->unit = ptx_tensor_unit(m) / 8;
+    if (m->interleave)
+        begin_interleaved(t);
+    t->row = m->box[0] * (size_t)t->unit;
     t->bytes = t->row * acu_ptx_tensor_rows(m);
     if (t->row % CHUNK)
         acu_ptx_fail(t->w, t->lane, t->op, 715, 0,
                      "the tensor map has tiles with rows of %zu bytes, no multiple of 16", t->row);
-    t->line = m->swizzle ? (size_t)CHUNK << m->swizzle : t->row;
+    t->line = m->swizzle && !m->interleave ? (size_t)CHUNK << m->swizzle : t->row;
     if (t->row > t->line)
         refuse(t, "whose rows are longer than what is swizzled");
     t->room = t->line * (t->bytes / t->row);
@@ -134,12 +152,12 @@ static char *elements_at(tile_copy *t, uint64_t address, size_t bytes, bool writ
 static void load_row(tile_copy *t, char *row) {
     unsigned begin;
     uint64_t address;
-    size_t inside = acu_ptx_tensor_row(&t->walk, &begin, &address) * (size_t)t->size;
+    size_t inside = acu_ptx_tensor_row(&t->walk, &begin, &address) * (size_t)t->unit;
     if (inside < t->row)
         fill_row(t, row);
     if (inside)
-        memcpy(row + (size_t)begin * t->size, elements_at(t, address, inside, false), inside);
-    convert(t, row + (size_t)begin * t->size, inside);
+        memcpy(row + (size_t)begin * t->unit, elements_at(t, address, inside, false), inside);
+    convert(t, row + (size_t)begin * t->unit, inside);
 }
 
 /* Returns the type of the reduction; PTX_NONE if there is none for the elements. */
@@ -156,13 +174,13 @@ static void store_row(tile_copy *t, char *row) {
     const tensor_copy *c = t->op->more;
     unsigned begin;
     uint64_t address;
-    size_t inside = acu_ptx_tensor_row(&t->walk, &begin, &address) * (size_t)t->size;
+    size_t inside = acu_ptx_tensor_row(&t->walk, &begin, &address) * (size_t)t->unit;
     ptx_type type = reduced_type(t->map.type, c->change);
     if (!inside)
         return;
     if (c->reduces && !type)
         refuse(t, "and reduce elements of this type");
-    char *elements = elements_at(t, address, inside, true), *from = row + (size_t)begin * t->size;
+    char *elements = elements_at(t, address, inside, true), *from = row + (size_t)begin * t->unit;
     convert(t, from, inside);
     if (!c->reduces)
         memcpy(elements, from, inside);
@@ -261,15 +279,15 @@ static void copy_lane(ptx_warp *w, const ptx_op *op, unsigned lane) {
     const tensor_copy *c = op->more;
     tile_copy t = {.w = w, .op = op, .lane = lane};
     unsigned blocks = c->multicast ? ((const uint16_t *)ptx_at(w, c->mask))[lane] : 0;
+    for (unsigned i = 0; i < c->rank; i++)
+        t.walk.first[i] = t.walk.at[i] = ((const int32_t *)ptx_at(w, c->at[i]))[lane];
     read_map(&t);
     t.walk.map = &t.map;
-    for (unsigned i = 0; i < t.map.rank; i++)
-        t.walk.first[i] = t.walk.at[i] = ((const int32_t *)ptx_at(w, c->at[i]))[lane];
     if (!ptx_tensor_begins(&t.map, t.walk.at[0]))
         acu_ptx_fail(w, lane, op, 715, 0,
                      "the tile's first coordinate is %lld, or %lld bytes: a GPU copies from "
                      "multiples of 16 bytes alone",
-                     (long long)t.walk.at[0], (long long)t.walk.at[0] * t.size);
+                     (long long)t.walk.at[0], (long long)t.walk.at[0] * t.unit);
     for (unsigned i = 0; c->has_offsets && i + 2 < t.map.rank; i++)
         t.walk.offset[i + 1] = ((const uint16_t *)ptx_at(w, c->offsets[i]))[lane];
     t.address = ptx_lane_address(w, c->shared, lane);

@@ -56,8 +56,7 @@ unsigned acu_ptx_tensor_row(const ptx_tensor_walk *walk, unsigned *begin, uint64
     const ptx_tensor_map *map = walk->map;
     int64_t first = walk->at[0], end = first + map->box[0], size = (int64_t)map->shape[0] + 1;
     *begin = first < 0 ? (unsigned)-first : 0;
-    *address =
-        map->address + (uint64_t)(first < 0 ? 0 : first) * acu_ptx_tensor_bits(map->type) / 8;
+    *address = map->address + (uint64_t)(first < 0 ? 0 : first) * ptx_tensor_unit(map) / 8;
     for (unsigned i = 1; i < map->rank; i++) {
         int64_t at = walk->at[i] + walk->offset[i];
         if (at < 0 || at > (int64_t)map->shape[i])

@@ -60,6 +60,12 @@ bool acu_ptx_tensor_read(const void *bytes, ptx_tensor_map *map);
 /* Returns the bits of an element; 0 for what is no type. */
 unsigned acu_ptx_tensor_bits(unsigned type);
 
+/* Returns the bits that lie together at a place of the first dimension: an element, or interleaved
+ * channels. */
+static inline unsigned ptx_tensor_unit(const ptx_tensor_map *map) {
+    return map->interleave ? 64u << map->interleave : acu_ptx_tensor_bits(map->type);
+}
+
 /* A tile's rows, one after the other: elements that lie together in the tensor. */
 typedef struct ptx_tensor_walk {
     const ptx_tensor_map *map;
@@ -79,7 +85,7 @@ unsigned acu_ptx_tensor_row(const ptx_tensor_walk *walk, unsigned *begin, uint64
 /* Returns whether a GPU copies tiles with that first coordinate: at multiples of 16 bytes alone,
  * within the tensor or not. */
 static inline bool ptx_tensor_begins(const ptx_tensor_map *map, int64_t first) {
-    return first * (int64_t)acu_ptx_tensor_bits(map->type) % 128 == 0;
+    return first * (int64_t)ptx_tensor_unit(map) % 128 == 0;
 }
 
 /* Returns where swizzling puts what belongs at an address of shared memory. */
