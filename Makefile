@@ -104,6 +104,7 @@ ptx-corpus: all environment ## run CUDA programs on the simulator: PROGRAMS=…
 	@python tests/ptx_corpus/run.py '$(or $(PROGRAMS),$(BUILD)/ptx-corpus)' --library $(RELEASE)/libanycuda-sim.so $(FLAGS)
 
 bench: toolkits ## measure, and print the figures
+	@tools/bootstrap.sh bench
 	@$(CONFIGURE) -B $(BUILD)/bench -DANYCUDA_BENCH=ON
 	@$(COMPILE) $(BUILD)/bench --target bench
 
@@ -148,7 +149,7 @@ environment: ## set up .venv, CMake, Ninja, cmocka, doxygen
 	@tools/bootstrap.sh
 
 lock: environment ## pin the newest Python packages (needs uv)
-	@for name in requirements requirements-cmake requirements-packages; do \
+	@for name in requirements requirements-bench requirements-cmake requirements-packages; do \
 		uv pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes \
 			--custom-compile-command 'make lock' $$name.in -o $$name.lock || exit; done
 

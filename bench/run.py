@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import ratios
+from bench import kernels, ratios
 from generator import render
 from generator.extract import extract_all, sources
 from generator.fetch import Toolkits
@@ -48,7 +48,7 @@ class Spread:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("calls", "first", "safe", "arrays", "sim", "fake", "cold", "library"):
+    for name in ("calls", "first", "safe", "arrays", "sim", "kernels", "fake", "cold", "library"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--cc", default="cc")
     options = parser.parse_args()
@@ -69,6 +69,9 @@ def main() -> int:
 
     print("\n## The simulator: calls, copies, graphs\n")
     print("\n".join(ratios.table(ratios.read(run(options.sim, ANYCUDA_CUDART="sim")), {})), flush=True)
+
+    print("\n## The simulator: kernels, on one thread\n")
+    print("\n".join(kernels.table(options.kernels)), flush=True)
 
     print("\n## Once per process\n")
     print("| what | µs: min / median / max | bar |\n|---|---|---|")

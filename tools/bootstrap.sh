@@ -114,6 +114,11 @@ if [ "${1:-all}" = cmake ]; then
     has_cmake || install_lock requirements-cmake.lock
     exit
 fi
+if [ "${1:-all}" = bench ]; then
+    (install_lock requirements-bench.lock) ||
+        say "there is no PoCL, and it cannot be installed from here: kernels are compared with plain C only"
+    exit
+fi
 [ "${1:-all}" = c ] || install_lock requirements.lock
 # Without these some tests are skipped. A shell of its own, whose failure ends nothing.
 [ "${1:-all}" = c ] || (install_lock requirements-packages.lock) ||

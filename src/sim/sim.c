@@ -65,6 +65,17 @@ static const char *read_switch(const char *value, bool *on) {
     return NULL;
 }
 
+/* Reads when kernels become machine code. */
+static const char *read_jit(const char *value, unsigned *jit) {
+    static const char *const names[] = {"0", "1", "always", "avx2"}; /* as ptx_jit_use has them */
+    for (unsigned n = 0; n < sizeof names / sizeof *names; n++)
+        if (strcmp(value, names[n]) == 0) {
+            *jit = n;
+            return NULL;
+        }
+    return "0, 1, always or avx2";
+}
+
 /* Adds a check of kernels. */
 static const char *read_check(const char *value, unsigned *checks) {
     static const char *const names[] = {"memory", "race", "init", "sync"};
@@ -167,6 +178,14 @@ static const char *read_option(acu_sim_config *config, const char *key, const ch
         return read_trap(&config->trap, value);
     } else if (strcmp(key, "profile") == 0) {
         return read_profile(config, value);
+    } else if (strcmp(key, "jit") == 0) {
+        return read_jit(value, &config->jit);
+    } else if (strcmp(key, "threads") == 0) {
+        char *end;
+        const long count = strtol(value, &end, 10);
+        if (end == value || *end || count < 1 || count > 1024)
+            return "a number from 1 to 1024";
+        config->threads = (unsigned)count;
     } else if (strcmp(key, "seed") == 0) {
         char *end;
         errno = 0;
@@ -177,7 +196,7 @@ static const char *read_option(acu_sim_config *config, const char *key, const ch
         config->seeded = true;
     } else {
         return "one of devices, memory, budget, cc, runtime, driver, leaks, guard, seed, check, "
-               "profile, trap";
+               "profile, trap, jit, threads";
     }
     return NULL;
 }
@@ -289,6 +308,7 @@ static void configure(const char *text) {
     sim.config = (acu_sim_config){.devices = 1,
                                   .memory = (uint64_t)8 << 30,
                                   .cc = 90,
+                                  .jit = 1,
                                   .runtime = CUDART_VERSION,
                                   .driver = CUDART_VERSION};
     read_configuration(&sim.config, text ? text : acu_platform_env("ANYCUDA_SIM"));

@@ -202,7 +202,7 @@ def test_the_sources_archive_is_the_same_each_time(tmp_path: Path) -> None:
 
 def test_every_python_package_has_a_hash() -> None:
     locks = sorted(ROOT.glob("requirements*.lock"))
-    assert len(locks) == 3
+    assert len(locks) == 4
     for lock in locks:
         text = lock.read_text()
         packages = re.findall(r"^[a-z0-9][\w.-]*==[^\\]*\\\n(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+", text, re.M)

@@ -1,10 +1,13 @@
 /*
  * Executes each spelling of an instruction that works lane by lane, and compares the results with
  * those of a GPU, of which answers.txt has a number for each spelling (how they were got:
- * README.md). ptx_form_answers ANSWERS         compare ptx_form_answers write FOLDER    write the
- * PTX files, their operands and a list for form_gpu.c ptx_form_answers run FILE        write the
- * simulator's results ptx_form_answers number FILE     write the lines of answers.txt for the
- * results of a GPU
+ * README.md).
+ *
+ *     ptx_form_answers ANSWERS interpreter   compare; or with jit, or avx2: machine code, whose
+ *                                            results the interpreter must have, too
+ *     ptx_form_answers write FOLDER          write the PTX files, operands, a list for form_gpu.c
+ *     ptx_form_answers run FILE              write the simulator's results
+ *     ptx_form_answers number FILE           write the lines of answers.txt for a GPU's results
  */
 #include "form_cases.h"
 
@@ -20,6 +23,8 @@ typedef struct memory {
     unsigned char *input, *output;
     size_t input_bytes, output_bytes;
 } memory;
+
+static ptx_jit_use way; /* how cases are executed */
 
 static bool find(void *data, uint64_t address, ptx_range *range) {
     const memory *m = data;
@@ -39,8 +44,8 @@ static uint64_t no_variable(void *data, const ptx_variable *variable) {
     return 0;
 }
 
-/* Executes a case; false: it could not, which is said. */
-static bool execute(const form_case *one, memory *m) {
+/* Executes a case with so many threads; false: it could not, which is said. */
+static bool execute_with(const form_case *one, memory *m, ptx_jit_use jit, unsigned threads) {
     char *text = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
@@ -51,9 +56,9 @@ static bool execute(const form_case *one, memory *m) {
     ptx_code *code = NULL;
     ptx_error error = {.text = ""};
     ptx_fault fault = {.code = 0};
-    bool good =
-        !acu_ptx_parse(text, size, PTX_NEWEST, &module, &error) &&
-        !acu_ptx_code_make(module, acu_ptx_module_function(module, one->entry), NULL, &code, &error);
+    bool good = !acu_ptx_parse(text, size, PTX_NEWEST, &module, &error) &&
+                !acu_ptx_code_make(module, acu_ptx_module_function(module, one->entry), NULL, &code,
+                                   &error);
     if (!good)
         printf("%s: %s\n", one->name, error.text);
     if (good) {
@@ -62,11 +67,12 @@ static bool execute(const form_case *one, memory *m) {
         ptx_launch launch = {.code = code,
                              .machine = &machine,
                              .grid = {1, 1, 1},
-                             .block = {CASE_THREADS, 1, 1},
+                             .block = {threads, 1, 1},
                              .cluster = {1, 1, 1},
                              .params = params,
                              .multiprocessors = 1,
                              .workers = 1,
+                             .jit = jit,
                              .grid_id = 1};
         good = acu_ptx_grid_run(&launch, &fault) == 0;
         if (!good)
@@ -76,6 +82,10 @@ static bool execute(const form_case *one, memory *m) {
     acu_ptx_module_free(module);
     free(text);
     return good;
+}
+
+static bool execute(const form_case *one, memory *m) {
+    return execute_with(one, m, way, CASE_THREADS);
 }
 
 static uint64_t number_of(const unsigned char *bytes, size_t size) {
@@ -142,6 +152,32 @@ static int compare(const form_case *cases, size_t count, memory *m, const char *
     return wrong || !compared;
 }
 
+/* Compares the machine code of every case with the interpreter: with all lanes of each warp, and
+ * with some of the only warp. */
+static int compare_ways(const form_case *cases, size_t count, memory *m) {
+    static const unsigned threads[] = {CASE_THREADS, 21};
+    int wrong = 0;
+    for (size_t n = 0; n < count; n++)
+        for (unsigned i = 0; i < 2; i++) {
+            const form_case *one = &cases[n];
+            uint64_t numbers[2];
+            bool executed[2];
+            for (unsigned jit = 0; jit < 2; jit++) {
+                memset(m->output + one->at, 0, one->bytes);
+                executed[jit] = execute_with(one, m, jit ? way : PTX_JIT_NEVER, threads[i]);
+                numbers[jit] = number_of(m->output + one->at, one->bytes);
+            }
+            if (executed[0] == executed[1] && numbers[0] == numbers[1])
+                continue;
+            printf("%s differs from the interpreter with %u threads\n", one->name, threads[i]);
+            wrong++;
+        }
+    printf("%zu forms were compared with the interpreter, %d differ\n", count, wrong);
+    if (!acu_ptx_jit_count())
+        printf("there was no machine code\n");
+    return wrong;
+}
+
 static int write_results(const form_case *cases, size_t count, memory *m, const char *path) {
     int failed = 0;
     for (size_t n = 0; n < count; n++)
@@ -176,7 +212,13 @@ int main(int argc, char **argv) {
     m.input = form_cases_input(&m.input_bytes);
     m.output = calloc(1, m.output_bytes);
     int result = 2;
-    if (argc == 2)
+    way = argc != 3                      ? PTX_JIT_NEVER
+          : strcmp(argv[2], "jit") == 0  ? PTX_JIT_ALWAYS
+          : strcmp(argv[2], "avx2") == 0 ? PTX_JIT_AVX2
+                                         : PTX_JIT_NEVER;
+    if (way)
+        result = compare(cases, count, &m, argv[1]) | compare_ways(cases, count, &m);
+    else if (argc == 3 && strcmp(argv[2], "interpreter") == 0)
         result = compare(cases, count, &m, argv[1]);
     else if (argc == 3 && strcmp(argv[1], "write") == 0)
         result = write_files(cases, count, &m, argv[2]);

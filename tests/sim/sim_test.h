@@ -16,7 +16,10 @@
 
 #include <cmocka.h>
 
-#define MACHINE "devices=2,memory=1GiB"
+#ifndef MACHINE_MORE /* tests of kernels are compiled for each way to execute them */
+#define MACHINE_MORE ""
+#endif
+#define MACHINE "devices=2,memory=1GiB" MACHINE_MORE
 
 #define OK(call) assert_int_equal(call, cudaSuccess)
 /* Checks that the call returns the code, and that cudaGetLastError() then does; but not

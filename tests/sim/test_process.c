@@ -59,7 +59,11 @@ TEST(mistakes_are_said_in_one_line) {
     assert_int_equal(alone("devises=2,devices=3", count_devices), 3);
     assert_string_equal(
         said, "anycuda: ANYCUDA_SIM: \"devises=2\" is ignored: expected one of devices, memory, "
-              "budget, cc, runtime, driver, leaks, guard, seed, check, profile, trap\n");
+              "budget, cc, runtime, driver, leaks, guard, seed, check, profile, trap, "
+              "jit, threads\n");
+    assert_int_equal(alone("threads=0,jit=yes", count_devices), 1);
+    assert_non_null(strstr(said, "\"threads=0\" is ignored: expected a number from 1 to 1024"));
+    assert_non_null(strstr(said, "\"jit=yes\" is ignored: expected 0, 1, always or avx2"));
     assert_int_equal(alone("seed=7,seed=x,cc=13.0", count_devices), 1);
     assert_non_null(strstr(said, "\"seed=x\" is ignored: expected a number below 2^64"));
     assert_non_null(strstr(said, "\"cc=13.0\" is ignored: expected a compute capability"));

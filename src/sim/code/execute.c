@@ -403,7 +403,8 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
         .cycles = acu_sim_configuration()->seeded ? &function->module->device->cycles : NULL,
         .graph = m.in_graph.exec,
         .barrier = prepared->cooperative ? (uintptr_t)m.barrier : 0,
-        .workers = acu_sim_configuration()->seeded ? 1 : 0};
+        .jit = (ptx_jit_use)acu_sim_configuration()->jit,
+        .workers = acu_sim_configuration()->seeded ? 1 : acu_sim_configuration()->threads};
     memcpy(launch.grid, prepared->grid, sizeof launch.grid);
     memcpy(launch.block, prepared->block, sizeof launch.block);
     for (unsigned n = 0; n < 3; n++)

@@ -532,6 +532,33 @@ static acu_sim_texel sample_one(const acu_sim_texture *t, const acu_sim_image *i
     return mix(image, sums);
 }
 
+/* Does what sample_one() does, of a flat image in two dimensions, which most textures are. False
+ * where a texel is the border. */
+static bool sample_flat(const acu_sim_image *image, const acu_sim_place *place,
+                        acu_sim_texel *out) {
+    const struct cudaTextureDesc *s = &image->texture->texture;
+    const acu_sim_size size = acu_sim_image_size(image, 0);
+    const bool normalized = s->normalizedCoords != 0;
+    const axis x = place_on(place->at[0], 0, size.width, s->addressMode[0], normalized),
+               y = place_on(place->at[1], 0, size.height, s->addressMode[1], normalized);
+    const float *texel[4];
+    int weight[4];
+    if (x.is_outside[0] || x.is_outside[1] || y.is_outside[0] || y.is_outside[1])
+        return false;
+    for (unsigned k = 0; k < 4; k++)
+        texel[k] = acu_sim_image_floats(image, (size_t)x.texel[k & 1], (size_t)y.texel[k >> 1],
+                                        image->first_layer);
+    set_square(weight, ONE, x.weight, y.weight);
+    *out = (acu_sim_texel){{0}};
+    for (unsigned i = 0; i < image->channels; i++) {
+        double sum = 0;
+        for (unsigned k = 0; k < 4; k++)
+            sum += (double)texel[k][i] * weight[k];
+        out->f[i] = nearest(sum / ONE);
+    }
+    return true;
+}
+
 /* Samples two levels; `weight` is that of the second one. */
 static acu_sim_texel sample_two(const acu_sim_texture *t, const acu_sim_image *image,
                                 const acu_sim_place *place, unsigned level, int weight) {
@@ -612,6 +639,10 @@ static long long level_of(const acu_sim_texture *t, const acu_sim_image *image, 
 static acu_sim_texel sample_level(const acu_sim_image *image, const acu_sim_place *place,
                                   float level, bool by_footprint) {
     const acu_sim_texture *t = image->texture;
+    acu_sim_texel flat;
+    if (image->is_flat && place->geometry == ACU_SIM_2D && !place->beside[0] && !place->beside[1] &&
+        sample_flat(image, place, &flat))
+        return flat;
     if (t->resource.resType == cudaResourceTypeLinear) /* which is only fetched */
         return (acu_sim_texel){{0}};
     if (!image->levels)

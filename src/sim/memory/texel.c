@@ -156,6 +156,8 @@ void acu_sim_image_of(const acu_sim_texture *t, acu_sim_image *image) {
         apply_view(&t->view, image);
     complete(image);
     find_bytes(image);
+    image->is_flat = image->mixes && !image->moves && !image->levels && !image->is_compressed &&
+                     image->format.x == 32 && r->resType != cudaResourceTypeLinear;
 }
 
 acu_sim_size acu_sim_image_size(const acu_sim_image *image, unsigned level) {
@@ -207,6 +209,10 @@ static const char *find_bits(const acu_sim_image *image, unsigned level, size_t 
         return acu_sim_range_bytes(range, from);
     missing = from;
     return zeros;
+}
+
+const float *acu_sim_image_floats(const acu_sim_image *image, size_t x, size_t y, size_t z) {
+    return (const float *)(const void *)find_bits(image, 0, x, y, z);
 }
 
 /* ---- what their bits mean ---- */

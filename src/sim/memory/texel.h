@@ -26,6 +26,8 @@ typedef struct acu_sim_image {
     bool is_compressed;
     bool is_float;   /* texels are floats, or become floats, so that they can be mixed */
     bool has_colors; /* sRGB's, which alpha is not */
+    bool is_flat; /* texels of one level are floats of 32 bits, are mixed, and lie in `bytes` or in
+                     the bytes of `only` */
     double most[4]; /* of each component the integer that means 1, in the 16 bits in which fractions
                        are mixed; 0 where they are mixed as floats */
 } acu_sim_image;
@@ -55,6 +57,8 @@ int acu_sim_image_srgb_exponent(double color);
  * acu_sim_image_take_missing() returns the address. */
 acu_sim_texel acu_sim_image_texel(const acu_sim_image *image, unsigned level, size_t x, size_t y,
                                   size_t z);
+/* Returns the floats of a texel of an image that is flat. */
+const float *acu_sim_image_floats(const acu_sim_image *image, size_t x, size_t y, size_t z);
 /* Returns the last address that this thread read and that is not in memory, once; NULL if there was
  * none. */
 const void *acu_sim_image_take_missing(void);

@@ -31,6 +31,7 @@ static void open_barrier(ptx_block *block, unsigned number) {
     for (unsigned n = 0; n < block->warp_count; n++)
         acu_ptx_warp_release(&block->warps[n], number, result);
     *barrier = (ptx_barrier){.expected = 0};
+    block->used &= ~(1u << number);
     block->opened++;
 }
 
@@ -48,10 +49,12 @@ static bool try_barrier(ptx_block *block, unsigned number) {
 
 void acu_ptx_block_lanes_ended(ptx_warp *w, uint32_t lanes) {
     ptx_block *block = w->block;
-    block->ended += (unsigned)__builtin_popcount(lanes);
-    for (unsigned n = 0; n < PTX_BARRIERS; n++)
-        if (block->barriers[n].arrived && block->barriers[n].all)
+    block->ended += ptx_count_lanes(lanes);
+    for (uint32_t used = block->used; used; used &= used - 1) {
+        unsigned n = (unsigned)__builtin_ctz(used);
+        if (block->barriers[n].all)
             try_barrier(block, n);
+    }
     acu_ptx_cluster_lanes_ended(w, lanes);
 }
 
@@ -72,7 +75,8 @@ static ptx_step arrive(ptx_warp *w, const ptx_op *op) {
     barrier->all = !kind->counts;
     barrier->expected = kind->counts ? first_of(w, op->b) : 0;
     barrier->reduction = kind->reduction;
-    barrier->arrived += (unsigned)__builtin_popcount(s->mask);
+    barrier->arrived += ptx_count_lanes(s->mask);
+    block->used |= 1u << number;
     if (kind->reduction) {
         uint32_t lanes = *(const uint32_t *)ptx_at(w, kind->predicate);
         barrier->count += (unsigned)__builtin_popcount(lanes & s->mask);

@@ -90,7 +90,9 @@ void acu_ptx_block_begin(ptx_block *block, uint64_t number) {
     block->index[1] = (unsigned)(number / grid[0] % grid[1]);
     block->index[2] = (unsigned)(number / grid[0] / grid[1]);
     block->ended = 0;
-    memset(block->barriers, 0, sizeof block->barriers);
+    if (block->used)
+        memset(block->barriers, 0, sizeof block->barriers);
+    block->used = 0;
     acu_ptx_fill_block(block, block->bank);
     if (block->check)
         acu_ptx_check_block_begin(block);

@@ -44,6 +44,8 @@ static void try_barrier(ptx_cluster *cluster) {
 
 void acu_ptx_cluster_lanes_ended(ptx_warp *w, uint32_t lanes) {
     ptx_cluster *cluster = w->block->cluster;
+    if (!cluster->arrived)
+        return;
     cluster->arrived -= (unsigned)__builtin_popcount(w->in_cluster & lanes);
     w->in_cluster &= ~lanes;
     try_barrier(cluster);

@@ -160,8 +160,14 @@ struct ptx_code {
     bool recurses;           /* a function may be called while it runs */
     bool launches;           /* the kernel may launch kernels */
     uint32_t sites;          /* operations that access memory */
-    struct ptx_arena *arena; /* has all of the above */
+    struct ptx_jit *jit;     /* its machine code; NULL: not made yet */
+    struct ptx_arena *arena; /* has all of the above, but `jit` */
 };
+
+/* Returns whether the operations do anything besides their work. */
+static inline bool ptx_is_watched(const ptx_code *code) {
+    return code->watch.checks || code->watch.profile || code->watch.stop_line;
+}
 
 void acu_ptx_code_free(ptx_code *code);
 

@@ -5,6 +5,7 @@
  */
 #include "sim/ptx/block.h"
 #include "sim/ptx/crew.h"
+#include "sim/ptx/jit.h"
 #include "sim/ptx/special.h"
 
 #include <stdarg.h>
@@ -170,6 +171,23 @@ static void run_blocks(ptx_worker *worker) {
     }
 }
 
+/* Returns how many thread-instructions of a warp make it worth translating its kernel, which takes
+ * about 50 µs, and 1 µs for each operation. */
+static uint64_t hot(const ptx_code *code) {
+    return (UINT64_C(1) << 16) + ((uint64_t)code->count << 11);
+}
+
+const ptx_jit *acu_ptx_worker_jit(const ptx_warp *w) {
+    ptx_worker *worker = w->worker;
+    const ptx_jit_use use = worker->launch->jit;
+    if (!worker->jit && worker->may_translate &&
+        (use != PTX_JIT_HOT || w->executed >= hot(w->code))) {
+        worker->jit = acu_ptx_jit_of(w->code, use);
+        worker->may_translate = worker->jit != NULL;
+    }
+    return worker->jit;
+}
+
 /* Returns how many instructions the blocks' threads have executed. */
 static uint64_t free_blocks(ptx_worker *worker) {
     uint64_t executed = 0;
@@ -215,6 +233,9 @@ static ptx_worker *make_worker(ptx_grid *grid) {
     worker->launch = grid->launch;
     worker->bank = grid->bank;
     worker->first_cycle = grid->launch->cycles ? *grid->launch->cycles : 0;
+    /* Clocks that count instructions are the interpreter's. */
+    worker->may_translate =
+        grid->launch->jit && !ptx_is_watched(grid->launch->code) && !grid->launch->cycles;
     return worker;
 }
 

@@ -4,6 +4,7 @@
 
 #include "sim/ptx/check.h"
 #include "sim/ptx/count.h"
+#include "sim/ptx/jit.h"
 #include "sim/ptx/runtime_call.h"
 #include "sim/ptx/texture_machine.h"
 #include "sim/ptx/warp.h"
@@ -76,10 +77,11 @@ typedef struct ptx_launch {
     size_t stack;     /* bytes of local memory for functions that call themselves */
     unsigned workers; /* threads; 0: one for each processor; code with checks or stops has one */
     uint64_t grid_id;
-    uint64_t graph;     /* the executable graph that the launch is in, for kernels; 0: none */
-    uint64_t barrier;   /* the address of memory for the barrier of a cooperative launch; else 0 */
-    unsigned resident;  /* blocks that the device runs at a time; 0: all */
-    uint64_t *cycles;   /* what clocks show, which the launch counts on; NULL: they show the time */
+    uint64_t graph;    /* the executable graph that the launch is in, for kernels; 0: none */
+    uint64_t barrier;  /* the address of memory for the barrier of a cooperative launch; else 0 */
+    unsigned resident; /* blocks that the device runs at a time; 0: all */
+    uint64_t *cycles;  /* what clocks show, which the launch counts on; NULL: they show the time */
+    ptx_jit_use jit;
     uint64_t *executed; /* if not NULL: thread-instructions are added */
     ptx_counts *counts; /* of code that is profiled: of each of code->counted, added to */
 } ptx_launch;
@@ -146,6 +148,7 @@ struct ptx_block {
     char *bank;      /* of the block */
     unsigned opened; /* how many barriers were opened */
     ptx_barrier barriers[PTX_BARRIERS];
+    uint32_t used;           /* a bit for each barrier to which lanes have come */
     unsigned threads, ended; /* lanes of the block, and those that have exited */
     ptx_worker *worker;
     const ptx_launch *launch;
@@ -155,12 +158,20 @@ struct ptx_block {
     ptx_check_block *check;    /* NULL: the code has no checks */
 };
 
+/* How the elements of each half of the lanes lie: as tiles of 16 columns have them. */
+typedef enum ptx_halves {
+    PTX_HALVES_OTHERWISE,
+    PTX_HALVES_EQUAL, /* at one place */
+    PTX_HALVES_CONSECUTIVE,
+} ptx_halves;
+
 /* How the lanes' elements lie, from that of the first active lane on. */
 typedef struct ptx_pattern {
     int32_t offset[PTX_LANES];
     int32_t low, high;
     int32_t odd;      /* bits of all offsets */
     bool consecutive; /* element i is i elements behind the first */
+    ptx_halves halves;
 } ptx_pattern;
 
 /* What an operation that accesses memory remembers of the last time. */
@@ -196,10 +207,15 @@ struct ptx_worker {
     ptx_fault fault;
     ptx_check *check;   /* NULL: the code has no checks */
     ptx_counts *counts; /* of each of code->counted; NULL: the code is not profiled */
+    const ptx_jit *jit; /* NULL: there is no machine code, or not yet */
+    bool may_translate;
 };
 
 /* Returns the bytes of shared memory of each block. */
 size_t acu_ptx_launch_shared(const ptx_launch *launch);
+
+/* Returns the machine code that the warp shall run; NULL: the interpreter runs it. */
+const ptx_jit *acu_ptx_worker_jit(const ptx_warp *warp);
 
 /* Counts lanes that have exited: barriers that wait for all lanes may be complete now. */
 void acu_ptx_block_lanes_ended(ptx_warp *warp, uint32_t lanes);

@@ -14,6 +14,7 @@
 #include "sim/ptx/lane_float.h"
 #include "sim/ptx/lane_half.h"
 #include "sim/ptx/lane_integer.h"
+#include "sim/ptx/masked.h"
 #include "sim/ptx/warp.h"
 
 #include <math.h>
@@ -26,6 +27,7 @@
 #if !defined(LANE_HANDLERS)
 #define LANE_HANDLERS   acu_ptx_lane_handlers_v1
 #define MEMORY_HANDLERS acu_ptx_memory_handlers_v1
+#define MASKED_HANDLERS acu_ptx_masked_handlers_v1
 #define MATRIX_LOOPS    acu_ptx_matrix_loops_v1
 #endif
 

@@ -8,8 +8,9 @@
 /* Where the lanes' elements lie. A lane that is not active has the place of the first active one.
  */
 typedef struct lane_places {
-    char *base;                        /* where the first active lane's element is */
-    int32_t offset[PTX_LANES];         /* of each lane's element from there */
+    char *base;                /* where the first active lane's element is */
+    int32_t offset[PTX_LANES]; /* of each lane's element from there */
+    ptx_halves halves;
     bool consecutive, equal, separate; /* `separate`: each lane has a place of its own in `at` */
     char *at[PTX_LANES];
 } lane_places;
@@ -60,6 +61,7 @@ static void place_each(ptx_warp *w, const ptx_op *op, const ptx_access *access, 
                        unsigned bytes, bool writes) {
     places->separate = true;
     places->consecutive = places->equal = false;
+    places->halves = PTX_HALVES_OTHERWISE;
     char *first = NULL;
     for (unsigned i = 0; i < PTX_LANES; i++)
         if (w->mask >> i & 1) {
@@ -98,6 +100,7 @@ static inline bool place_in_local(const ptx_warp *w, const lane_span *s, lane_pl
     int32_t stride = (int32_t)size, first = (int32_t)s->first;
     EACH_LANE places->offset[i] += ((int32_t)i - first) * stride;
     places->equal = places->consecutive = false;
+    places->halves = PTX_HALVES_OTHERWISE;
     return true;
 }
 
@@ -132,7 +135,15 @@ static inline bool place_together(ptx_warp *w, const ptx_op *op, ptx_space space
 }
 
 static void keep_pattern(ptx_pattern *pattern, const int32_t *offset, unsigned bytes) {
-    int32_t low = 0, high = 0, odd = 0, gap = 0;
+    int32_t low = 0, high = 0, odd = 0, gap = 0, equal = 0, half_gap = 0;
+    for (unsigned i = 0; i < PTX_LANES; i++) {
+        const unsigned half = i & PTX_LANES / 2;
+        equal |= offset[i] ^ offset[half];
+        half_gap |= (offset[i] - offset[half]) ^ (int32_t)((i - half) * bytes);
+    }
+    pattern->halves = !equal      ? PTX_HALVES_EQUAL
+                      : !half_gap ? PTX_HALVES_CONSECUTIVE
+                                  : PTX_HALVES_OTHERWISE;
     EACH_LANE {
         low = offset[i] < low ? offset[i] : low;
         high = offset[i] > high ? offset[i] : high;
@@ -167,6 +178,7 @@ static inline void find_places(ptx_warp *w, const ptx_op *op, const ptx_access *
     s.high = s.address + (uint64_t)(int64_t)pattern->high;
     places->equal = !pattern->odd;
     places->consecutive = pattern->consecutive;
+    places->halves = pattern->halves;
     places->separate = false;
     bool aligned = !(((uint64_t)(uint32_t)pattern->odd | s.address) & (bytes - 1));
     if (!near || !aligned || !place_together(w, op, access->space, &s, places, bytes, writes))
@@ -211,6 +223,7 @@ static inline void use_vectors(lane_vectors *v, lane_places *places, unsigned by
     v->in_memory = *places;
     places->base = v->bytes;
     places->separate = places->equal = places->consecutive = false;
+    places->halves = PTX_HALVES_OTHERWISE;
     EACH_LANE places->offset[i] = (int32_t)(i * bytes);
 }
 
@@ -264,6 +277,16 @@ static inline void gather(void *to, const char *base, const int32_t *offset, uns
             EACH_LANE loaded[i] = one;                                                             \
         } else if (places.consecutive) {                                                           \
             memcpy(loaded, places.base, sizeof loaded);                                            \
+        } else if (places.halves == PTX_HALVES_EQUAL) {                                            \
+            memory low, high;                                                                      \
+            memcpy(&low, places.base + places.offset[0] + n * sizeof low, sizeof low);             \
+            memcpy(&high, places.base + places.offset[PTX_LANES / 2] + n * sizeof high,            \
+                   sizeof high);                                                                   \
+            EACH_LANE loaded[i] = i < PTX_LANES / 2 ? low : high;                                  \
+        } else if (places.halves == PTX_HALVES_CONSECUTIVE) {                                      \
+            memcpy(loaded, places.base + places.offset[0], sizeof loaded / 2);                     \
+            memcpy(loaded + PTX_LANES / 2, places.base + places.offset[PTX_LANES / 2],             \
+                   sizeof loaded / 2);                                                             \
         } else if (places.separate) {                                                              \
             for (unsigned i = 0; i < PTX_LANES; i++)                                               \
                 memcpy(&loaded[i], places.at[i] + n * sizeof *loaded, sizeof *loaded);             \

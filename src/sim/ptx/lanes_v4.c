@@ -13,9 +13,11 @@
 #endif
 #define LANE_HANDLERS   acu_ptx_lane_handlers_v4
 #define MEMORY_HANDLERS acu_ptx_memory_handlers_v4
+#define MASKED_HANDLERS acu_ptx_masked_handlers_v4
 #define MATRIX_LOOPS    acu_ptx_matrix_loops_v4
 #include "sim/ptx/lane.h"
 #include "sim/ptx_lanes.inc"
+#include "sim/ptx/lane_masked.h"
 #include "sim/ptx/lane_memory.h"
 #include "sim/ptx/lane_matrix.h"
 #if defined(__clang__)

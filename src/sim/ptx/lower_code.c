@@ -1,4 +1,5 @@
 /* From functions to code: what is found out when all functions are there. */
+#include "sim/ptx/jit.h"
 #include "sim/ptx/lower_inside.h"
 
 #include <stdlib.h>
@@ -58,7 +59,7 @@ static void find_recursion(ptx_lowering *l) {
 
 /* A pure operation with a mask computes its results elsewhere first. */
 static void add_masked(ptx_lowering *l, ptx_op *op) {
-    if (op->full == acu_ptx_guarded) {
+    if (acu_ptx_is_guarded(op->full)) {
         add_masked(l, (ptx_op *)(uintptr_t)op->more);
         return;
     }
@@ -146,6 +147,7 @@ ptx_result acu_ptx_code_make(const ptx_module *module, const ptx_function *entry
 void acu_ptx_code_free(ptx_code *code) {
     if (!code)
         return;
+    acu_ptx_jit_free(code->jit);
     free(code->ops);
     free(code->constants);
     free(code->specials);

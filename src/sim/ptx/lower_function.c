@@ -210,12 +210,7 @@ static void guard_plain(ptx_lowering *l, const ptx_instruction *i, uint32_t begi
     for (uint32_t n = begin; n < l->code->count; n++) {
         ptx_op *op = &l->code->ops[n], *inner = acu_ptx_lower_alloc(l, sizeof *inner);
         *inner = *op;
-        *op = (ptx_op){.full = acu_ptx_guarded,
-                       .masked = acu_ptx_guarded,
-                       .guard = guard,
-                       .negated = i->guard_negated,
-                       .more = inner,
-                       .instruction = i};
+        acu_ptx_guard(op, inner, guard, i->guard_negated);
     }
 }
 
@@ -381,6 +376,8 @@ void acu_ptx_lower_function(ptx_lowering *l) {
     acu_ptx_emit_flow(l, acu_ptx_flow_join);
     acu_ptx_emit_flow(l, acu_ptx_flow_return);
     resolve(l, begin);
+    if (!ptx_is_watched(l->code) && !l->module->debug)
+        acu_ptx_guard_short(l, begin);
     ptx_code_function *done = &l->code->functions[l->current];
     done->begin = begin;
     done->end = l->code->count;

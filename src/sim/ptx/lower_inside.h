@@ -87,6 +87,12 @@ void acu_ptx_emit_copy(ptx_lowering *lowering, unsigned number, unsigned size, p
 /* Returns the array, which is outside of the arena, with room for one more element. */
 void *acu_ptx_grow(ptx_lowering *lowering, void *array, uint32_t count, uint32_t *room,
                    size_t size);
+
+/* Turns branches over a few operations into guards, of all operations from `begin` on. */
+void acu_ptx_guard_short(ptx_lowering *lowering, uint32_t begin);
+/* Stands for an operation that is not needed. */
+extern ptx_handler acu_ptx_nothing;
+
 /* Ends the lowering: there is no memory. */
 _Noreturn void acu_ptx_end_without_memory(ptx_lowering *lowering);
 /* Lowers an instruction, without its guard. */
@@ -97,10 +103,12 @@ void acu_ptx_lower_function(ptx_lowering *lowering);
 /* Puts what checks do before each .sync operation, if the code has checks. */
 void acu_ptx_check_syncs(ptx_lowering *lowering);
 
-/* Return what runs a pure operation of results of that size with a mask; and any operation under
- * its guard. */
+/* Returns what runs a pure operation of results of that size with a mask. */
 ptx_handler *acu_ptx_masked(unsigned size);
 bool acu_ptx_is_masked(ptx_handler *handler);
-extern ptx_handler acu_ptx_guarded;
+/* Makes `op` do the plain operation `inner`, which lives as long as the code, for the lanes for
+ * which the guard is true. */
+void acu_ptx_guard(ptx_op *op, const ptx_op *inner, ptx_slot guard, bool negated);
+bool acu_ptx_is_guarded(ptx_handler *handler);
 
 #endif

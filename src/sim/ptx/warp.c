@@ -7,23 +7,26 @@
  * may be spinning, what has arrived goes on alone.
  */
 #include "sim/ptx/grid.h"
+#include "sim/ptx/jit.h"
 #include "sim/ptx/warp_splits.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    SPINS = 64,     /* backward branches of a loop that may spin, before others have their turn */
-    TURN = 1 << 16, /* those of any loop */
-};
+#define FOUR_BITS(n) 1u << (n), 2u << (n), 4u << (n), 8u << (n)
+/* A bit for each lane; it makes a loop over lanes one of vectors. */
+static const uint32_t bits[PTX_LANES] = {FOUR_BITS(0),  FOUR_BITS(4),  FOUR_BITS(8),
+                                         FOUR_BITS(12), FOUR_BITS(16), FOUR_BITS(20),
+                                         FOUR_BITS(24), FOUR_BITS(28)};
+#undef FOUR_BITS
 
 void acu_ptx_warp_set_mask(ptx_warp *w, uint32_t mask) {
     if (w->mask == mask)
         return;
     w->mask = mask;
-    w->active = (unsigned)__builtin_popcount(mask);
+    w->active = ptx_count_lanes(mask);
     for (unsigned i = 0; i < PTX_LANES; i++)
-        w->lanes[i] = -(mask >> i & 1);
+        w->lanes[i] = -(uint32_t)((mask & bits[i]) != 0);
 }
 
 /* ---- joins and frames ---- */
@@ -67,7 +70,8 @@ static ptx_split *add_split(ptx_warp *w, ptx_split split) {
 }
 
 static void drop_split(ptx_warp *w, ptx_split *split) {
-    *split = w->splits[--w->split_count];
+    if (split != &w->splits[--w->split_count])
+        *split = w->splits[w->split_count];
 }
 
 /* Lets the lanes that have arrived at a join go on together, behind it. */
@@ -130,7 +134,6 @@ void acu_ptx_warp_begin(ptx_warp *w, uint32_t exists) {
     leave_all_frames(w);
     w->exists = exists;
     w->ended = 0;
-    w->mask = ~exists;
     acu_ptx_warp_set_mask(w, exists);
     w->kernel = (ptx_frame){.function = w->code->functions, .lanes = exists};
     w->splits[0] =
@@ -203,20 +206,31 @@ static void merge_splits(ptx_warp *w) {
 
 /* ---- running ---- */
 
+/* Interprets the current split up to the next operation that decides where lanes go on. */
+static void interpret(ptx_warp *w) {
+    ptx_split *s = ptx_current(w);
+    const ptx_op *ops = w->code->ops, *op = ops + s->pc, *end = op + op->run;
+    if (s->mask == ptx_alive(w))
+        for (; op < end; op++)
+            op->full(w, op);
+    else
+        for (; op < end; op++)
+            op->masked(w, op);
+    w->executed += (uint64_t)w->active * (ops[s->pc].run + 1);
+    s->pc = (uint32_t)(op - ops);
+}
+
 /* Runs the current split until it stops. */
 static void run_split(ptx_warp *w) {
     const ptx_op *ops = w->code->ops;
+    const ptx_jit *jit = acu_ptx_worker_jit(w);
     for (;;) {
-        ptx_split *s = ptx_current(w);
-        const ptx_op *op = ops + s->pc, *end = op + op->run;
-        if (s->mask == ptx_alive(w))
-            for (; op < end; op++)
-                op->full(w, op);
-        else
-            for (; op < end; op++)
-                op->masked(w, op);
-        w->executed += (uint64_t)w->active * (ops[s->pc].run + 1);
-        s->pc = (uint32_t)(op - ops);
+        ptx_jit_end end = jit ? acu_ptx_jit_run(jit, w) : PTX_JIT_NONE;
+        if (end == PTX_JIT_STOP)
+            return;
+        if (end == PTX_JIT_NONE)
+            interpret(w);
+        const ptx_op *op = ops + ptx_current(w)->pc;
         if (op->flow(w, op) == PTX_STOP)
             return;
     }
@@ -270,7 +284,7 @@ ptx_state acu_ptx_warp_run(ptx_warp *w) {
         }
         w->backward = 0;
         run_split(w);
-        if (w->backward < SPINS)
+        if (w->backward < PTX_SPINS)
             continue;
         leave_joins(w);
         w->worker->had_turn = true;
@@ -297,7 +311,7 @@ static ptx_step go_to(ptx_warp *w, const ptx_op *op, uint32_t target) {
     if (!back)
         return PTX_GO;
     w->backward++;
-    if (op->flags & PTX_MAY_SPIN ? w->backward < SPINS : w->backward < TURN)
+    if (op->flags & PTX_MAY_SPIN ? w->backward < PTX_SPINS : w->backward < PTX_TURN)
         return PTX_GO;
     return PTX_STOP;
 }

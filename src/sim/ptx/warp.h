@@ -94,6 +94,11 @@ static inline uint32_t ptx_alive(const ptx_warp *warp) {
     return warp->exists & ~warp->ended;
 }
 
+/* Returns how many lanes there are; most often it is all, and old processors count slowly. */
+static inline unsigned ptx_count_lanes(uint32_t lanes) {
+    return lanes == ~UINT32_C(0) ? PTX_LANES : (unsigned)__builtin_popcount(lanes);
+}
+
 static inline ptx_split *ptx_current(ptx_warp *warp) {
     return &warp->splits[warp->current];
 }
@@ -120,6 +125,11 @@ uint32_t acu_ptx_warp_waiting(const ptx_warp *warp, unsigned barrier);
 
 /* Sets the lanes that execute plain operations. */
 void acu_ptx_warp_set_mask(ptx_warp *warp, uint32_t mask);
+
+enum {
+    PTX_SPINS = 64,     /* backward branches of a loop that may spin, before others have a turn */
+    PTX_TURN = 1 << 16, /* those of any loop */
+};
 
 /* ---- what operations do that decide where lanes go on ---- */
 

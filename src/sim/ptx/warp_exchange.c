@@ -1,5 +1,7 @@
 /* Operations in which lanes of a warp look at each other: shuffles, votes, matches and reductions.
  */
+#include "sim/ptx/warp_exchange.h"
+
 #include "sim/ptx/check_inside.h"
 #include "sim/ptx/lower_inside.h"
 
@@ -19,10 +21,7 @@ static ptx_op *emit_sync(ptx_lowering *l, ptx_handler *handler, ptx_slot members
 
 /* ---- shuffles ---- */
 
-typedef struct shuffle {
-    ptx_slot value, by, clamp, predicate; /* predicate UINT32_MAX: none */
-    enum { UP, DOWN, BFLY, IDX } mode;
-} shuffle;
+enum { UP, DOWN, BFLY, IDX };
 
 /* Returns the lane that a lane takes its value from, and whether that is inside its segment. */
 static unsigned source_lane(int mode, unsigned lane, uint32_t by, uint32_t clamp, bool *inside) {
@@ -50,28 +49,38 @@ static unsigned source_lane(int mode, unsigned lane, uint32_t by, uint32_t clamp
     return *inside ? (unsigned)from & 31 : lane;
 }
 
-static void do_shuffle(ptx_warp *w, const ptx_op *op) {
-    const shuffle *s = op->more;
-    const uint32_t *by = ptx_at(w, s->by), *clamp = ptx_at(w, s->clamp);
-    uint32_t value[PTX_LANES], *d = ptx_at(w, op->d), bits = 0;
-    memcpy(value, ptx_at(w, s->value), sizeof value);
-    for (unsigned i = 0; i < PTX_LANES; i++) {
+/* Fills in where the lanes take their values from, if it is always the same. */
+static void find_sources(ptx_shuffle *s, const ptx_operand *by, const ptx_operand *clamp) {
+    s->is_fixed = by->kind == PTX_INTEGER && clamp->kind == PTX_INTEGER;
+    for (unsigned i = 0; i < PTX_LANES && s->is_fixed; i++) {
         bool inside;
-        unsigned from = source_lane(s->mode, i, by[i], clamp[i], &inside);
-        if (!(w->mask >> i & 1))
-            continue;
-        d[i] = value[from];
-        bits |= (uint32_t)inside << i;
+        s->from[i] = source_lane(s->mode, i, (uint32_t)by->bits, (uint32_t)clamp->bits, &inside);
+        s->inside |= (uint32_t)inside << i;
+    }
+}
+
+void acu_ptx_shuffle(ptx_warp *w, const ptx_op *op) {
+    const ptx_shuffle *s = op->more;
+    const uint32_t *by = ptx_at(w, s->by), *clamp = ptx_at(w, s->clamp), *lanes = w->lanes;
+    uint32_t value[PTX_LANES], *d = ptx_at(w, op->d), inside = s->inside;
+    memcpy(value, ptx_at(w, s->value), sizeof value);
+    for (unsigned i = 0; i < PTX_LANES && s->is_fixed; i++)
+        d[i] = lanes[i] ? value[s->from[i]] : d[i];
+    for (unsigned i = 0; i < PTX_LANES && !s->is_fixed; i++) {
+        bool within;
+        unsigned from = source_lane(s->mode, i, by[i], clamp[i], &within);
+        inside |= (uint32_t)within << i;
+        d[i] = lanes[i] ? value[from] : d[i];
     }
     if (s->predicate != UINT32_MAX) {
         uint32_t *p = ptx_at(w, s->predicate);
-        *p = (*p & ~w->mask) | bits;
+        *p = (*p & ~w->mask) | (inside & w->mask);
     }
 }
 
 /* Reports the first lane that takes its value from one that does not take part. */
 static void check_sources(ptx_warp *w, const ptx_op *op) {
-    const shuffle *s = op->more;
+    const ptx_shuffle *s = op->more;
     const uint32_t *by = ptx_at(w, s->by), *clamp = ptx_at(w, s->clamp);
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
@@ -89,7 +98,7 @@ static void check_sources(ptx_warp *w, const ptx_op *op) {
 
 static void do_checked_shuffle(ptx_warp *w, const ptx_op *op) {
     check_sources(w, op);
-    do_shuffle(w, op);
+    acu_ptx_shuffle(w, op);
 }
 
 void acu_ptx_lower_shfl(ptx_lowering *l, const ptx_instruction *i) {
@@ -102,8 +111,9 @@ void acu_ptx_lower_shfl(ptx_lowering *l, const ptx_instruction *i) {
     unsigned first = i->paired ? 2 : 1;
     if (mode < 0 || i->operand_count != first + 3 + sync)
         acu_ptx_mismatch(l);
-    shuffle *s = acu_ptx_lower_alloc(l, sizeof *s);
+    ptx_shuffle *s = acu_ptx_lower_alloc(l, sizeof *s);
     s->mode = mode;
+    find_sources(s, &i->operands[first + 1], &i->operands[first + 2]);
     s->value = acu_ptx_source(l, &i->operands[first], PTX_B32);
     s->by = acu_ptx_source(l, &i->operands[first + 1], PTX_B32);
     s->clamp = acu_ptx_source(l, &i->operands[first + 2], PTX_B32);
@@ -112,7 +122,7 @@ void acu_ptx_lower_shfl(ptx_lowering *l, const ptx_instruction *i) {
         sync ? acu_ptx_source(l, &i->operands[first + 3], PTX_B32) : acu_ptx_constant(l, 0, 4);
     ptx_slot d = acu_ptx_target(l, &i->operands[0], PTX_B32);
     const bool checks = sync && l->code->watch.checks & PTX_CHECK_SYNC;
-    ptx_op *op = emit_sync(l, checks ? do_checked_shuffle : do_shuffle, members);
+    ptx_op *op = emit_sync(l, checks ? do_checked_shuffle : acu_ptx_shuffle, members);
     op->d = d;
     op->more = s;
 }

@@ -35,6 +35,8 @@ bool acu_ptx_warp_finish_sync(ptx_warp *w, bool anyway) {
     ptx_frame *frame = w->frame;
     unsigned count = w->split_count;
     bool any = false;
+    if (!count)
+        return false;
     for (unsigned i = 0; i < count; i++)
         if (w->splits[i].wait == PTX_AT_SYNC)
             present |= w->splits[i].mask;
@@ -74,7 +76,7 @@ static bool merge(ptx_warp *w) {
 
 ptx_step acu_ptx_flow_sync(ptx_warp *w, const ptx_op *op) {
     ptx_split *s = ptx_current(w);
-    if (complete_lanes(w, op, s->mask, s->mask) == s->mask) {
+    if (s->mask == ptx_alive(w) || complete_lanes(w, op, s->mask, s->mask) == s->mask) {
         op->masked(w, op);
         s->pc++;
         return PTX_GO;

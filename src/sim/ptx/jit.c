@@ -1,0 +1,498 @@
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include "sim/ptx/jit_inside.h"
+#include "sim/ptx/lower_inside.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+struct ptx_jit {
+    char *code; /* NULL: there is no machine code */
+    size_t bytes;
+    uint32_t *begins[2]; /* for each operation, where its code begins, if not all lanes are active,
+                            and if they are; 0: nowhere */
+};
+
+static _Atomic uint64_t made_count;
+
+uint64_t acu_ptx_jit_count(void) {
+    return atomic_load(&made_count);
+}
+
+/* The code begins with the pool, behind which are the functions that are entered. */
+typedef uint32_t enter(ptx_warp *warp, const char *code, const char *pool);
+
+/* ---- frames ---- */
+
+static const x86_register kept[] = {X86_RBX, X86_RBP, X86_R12, X86_R13, X86_R14, X86_R15};
+enum { KEPT = sizeof kept / sizeof *kept };
+
+static x86_place in_warp(size_t offset) {
+    return x86_at(JIT_WARP, (int32_t)offset);
+}
+
+static x86_place in_frame(size_t offset) {
+    return x86_at(X86_RSP, (int32_t)offset);
+}
+
+static void write_entry(ptx_making *m) {
+    x86 *x = &m->x;
+    _Static_assert(sizeof(jit_frame) % 16 == 8, "calls have their stack aligned to 16 bytes");
+    for (unsigned n = 0; n < KEPT; n++)
+        acu_x86_push(x, kept[n]);
+    acu_x86_long_by(x, X86_SUB, x86_in(X86_RSP), sizeof(jit_frame));
+    acu_x86_long(x, X86_MOV, JIT_WARP, x86_in(X86_RDI));
+    acu_x86_long(x, X86_MOV, JIT_POOL, x86_in(X86_RDX));
+    acu_x86_long(x, X86_MOV, JIT_BANK, in_warp(offsetof(ptx_warp, base[PTX_BANK_WARP])));
+    acu_x86_long(x, X86_MOV, JIT_LAUNCH, in_warp(offsetof(ptx_warp, base[PTX_BANK_LAUNCH])));
+    acu_x86_long(x, X86_MOV, JIT_BLOCK, in_warp(offsetof(ptx_warp, base[PTX_BANK_BLOCK])));
+    acu_x86_load_number(x, JIT_SPLIT, sizeof(ptx_split));
+    acu_x86_word(x, X86_MOV, X86_RAX, in_warp(offsetof(ptx_warp, current)));
+    acu_x86_multiply(x, JIT_SPLIT, x86_in(X86_RAX));
+    acu_x86_long(x, X86_ADD, JIT_SPLIT, x86_in(JIT_WARP));
+    acu_x86_long_by(x, X86_ADD, x86_in(JIT_SPLIT), offsetof(ptx_warp, splits));
+    acu_x86_long_by(x, X86_MOV, in_frame(offsetof(jit_frame, count)), 0);
+    acu_x86_jump_to(x, X86_RSI);
+}
+
+/* Ends the machine code, which returns what is in R8, and counts what was executed. */
+static void write_exit(ptx_making *m) {
+    x86 *x = &m->x;
+    acu_x86_word(x, X86_MOV, X86_RAX, in_warp(offsetof(ptx_warp, active)));
+    acu_x86_multiply(x, X86_RAX, in_frame(offsetof(jit_frame, count)));
+    acu_x86_long(x, X86_ADD, X86_RAX, in_warp(offsetof(ptx_warp, executed)));
+    acu_x86_store_long(x, in_warp(offsetof(ptx_warp, executed)), X86_RAX);
+    acu_x86_word(x, X86_MOV, X86_RAX, x86_in(X86_R8));
+    acu_x86_zeroupper(x);
+    acu_x86_long_by(x, X86_ADD, x86_in(X86_RSP), sizeof(jit_frame));
+    for (unsigned n = KEPT; n-- > 0;)
+        acu_x86_pop(x, kept[n]);
+    acu_x86_return(x);
+}
+
+static void *grow(ptx_making *m, void *list, size_t count, size_t *room, size_t size) {
+    if (count < *room)
+        return list;
+    size_t more = *room ? 2 * *room : 64;
+    void *grown = realloc(list, more * size);
+    if (!grown) {
+        m->x.failed = true;
+        return NULL;
+    }
+    *room = more;
+    return grown;
+}
+
+static void note_jump(ptx_making *m, size_t jump, uint32_t target) {
+    jit_jump *grown = grow(m, m->jumps, m->jump_count, &m->jump_room, sizeof *grown);
+    if (!grown)
+        return;
+    m->jumps = grown;
+    m->jumps[m->jump_count++] = (jit_jump){jump, target};
+}
+
+jit_aside *acu_jit_aside(ptx_making *m, const ptx_op *op) {
+    jit_aside *grown = grow(m, m->asides, m->aside_count, &m->aside_room, sizeof *grown);
+    if (!grown)
+        return NULL;
+    m->asides = grown;
+    memset(&grown[m->aside_count], 0, sizeof *grown);
+    grown[m->aside_count].op = op;
+    return &grown[m->aside_count++];
+}
+
+/* ---- handlers ---- */
+
+static void call_handler(ptx_making *m, const ptx_op *op) {
+    x86 *x = &m->x;
+    acu_x86_zeroupper(x);
+    acu_x86_long(x, X86_MOV, X86_RDI, x86_in(JIT_WARP));
+    acu_x86_load_number(x, X86_RSI, (uintptr_t)op);
+    acu_x86_call(x, x86_at(X86_RSI, m->masked || op->flow ? offsetof(ptx_op, masked)
+                                                          : offsetof(ptx_op, full)));
+}
+
+void acu_jit_call(ptx_making *m, const ptx_op *op) {
+    acu_jit_flush(m);
+    call_handler(m, op);
+    acu_jit_forget(m);
+    if (acu_ptx_is_masked(op->masked)) { /* it writes nothing but its results */
+        acu_jit_wrote(m, op->d);
+        if (op->count)
+            acu_jit_wrote(m, op->e);
+        return;
+    }
+    m->sum_count = m->pattern_count = 0;
+    m->writes++;
+    for (uint32_t n = 0; n < m->code->warp_bytes / 32; n++)
+        m->versions[n] = m->writes;
+}
+
+/* Writes the calls of handlers to which the accesses of a block jump. */
+static void write_asides(ptx_making *m) {
+    jit_group now[JIT_GROUPS];
+    memcpy(now, m->groups, sizeof now);
+    for (size_t n = 0; n < m->aside_count; n++) {
+        const jit_aside *a = &m->asides[n];
+        for (unsigned i = 0; i < a->jump_count; i++)
+            acu_x86_land(&m->x, a->jumps[i], m->x.size);
+        memcpy(m->groups, a->before, sizeof m->groups);
+        acu_jit_flush(m);
+        call_handler(m, a->op);
+        memcpy(m->groups, a->after, sizeof m->groups);
+        for (unsigned g = 0; g < m->group_count; g++)
+            if (m->groups[g].size)
+                acu_jit_load_group(m, g);
+        acu_x86_land(&m->x, acu_x86_jump(&m->x, X86_ALWAYS), a->back);
+    }
+    m->aside_count = 0;
+    memcpy(m->groups, now, sizeof now);
+}
+
+/* ---- plain operations ---- */
+
+/* Keeps the lanes of the guard that are active in the frame. */
+static void write_guard(ptx_making *m, const ptx_op *op) {
+    x86 *x = &m->x;
+    m->guard_known = true;
+    m->guard = op->guard;
+    m->guard_negated = op->negated;
+    m->guard_version = acu_jit_version(m, op->guard);
+    const x86_place bits = in_frame(offsetof(jit_frame, guard));
+    acu_x86_word(x, X86_MOV, X86_RAX, acu_jit_memory(m, op->guard, 0));
+    if (op->negated)
+        acu_x86_not(x, X86_RAX);
+    acu_x86_word(x, X86_AND, X86_RAX, in_warp(offsetof(ptx_warp, mask)));
+    acu_x86_store_word(x, bits, X86_RAX);
+    for (unsigned i = 0; i < m->vectors && !m->wide; i++) {
+        const x86_place lanes = x86_at(JIT_POOL, (int32_t)(JIT_BITS + 32 * i));
+        acu_x86_vector(x, X86_PBROADCASTD, JIT_T0, X86_NONE, bits);
+        acu_x86_vector(x, X86_PAND, JIT_T0, JIT_T0, lanes);
+        acu_x86_vector(x, X86_PCMPEQD, JIT_T0, JIT_T0, lanes);
+        acu_x86_vector(x, X86_STORE, JIT_T0, X86_NONE,
+                       in_frame(offsetof(jit_frame, guards) + (size_t)32 * i));
+    }
+}
+
+/* Translates a guarded operation as one of the lanes for which the guard is true. */
+static bool guarded(ptx_making *m, const ptx_op *op) {
+    const ptx_op *inner = op->more;
+    if (!acu_ptx_is_masked(inner->masked))
+        return false;
+    const bool masked = m->masked;
+    const x86_place bits = m->mask_bits, words = m->mask_words;
+    if (!m->guard_known || m->guard != op->guard || m->guard_negated != op->negated ||
+        m->guard_version != acu_jit_version(m, op->guard))
+        write_guard(m, op);
+    m->masked = true;
+    m->mask_bits = in_frame(offsetof(jit_frame, guard));
+    m->mask_words = in_frame(offsetof(jit_frame, guards));
+    bool done = acu_jit_lanes(m, inner);
+    m->masked = masked;
+    m->mask_bits = bits;
+    m->mask_words = words;
+    return done;
+}
+
+/* Values of an instruction that nothing behind it needs are forgotten. */
+static void forget_temporaries(ptx_making *m) {
+    for (unsigned g = 0; g < m->group_count; g++)
+        if (PTX_SLOT_BANK(m->groups[g].slot) == PTX_BANK_WARP &&
+            PTX_SLOT_OFFSET(m->groups[g].slot) < PTX_TEMP_BYTES)
+            m->groups[g].size = 0;
+}
+
+static void write_plain(ptx_making *m, const ptx_op *op) {
+    if (op->full == acu_ptx_nothing)
+        return;
+    m->now++;
+    m->wanted_count = 0;
+    if (op->instruction != m->instruction)
+        forget_temporaries(m);
+    m->instruction = op->instruction;
+    bool done = acu_ptx_is_guarded(op->full)    ? guarded(m, op)
+                : acu_ptx_is_masked(op->masked) ? acu_jit_lanes(m, op)
+                                                : acu_jit_access(m, op);
+    if (!done)
+        acu_jit_call(m, op);
+}
+
+/* ---- where lanes go on ---- */
+
+static void write_count(ptx_making *m, uint32_t *count) {
+    if (*count)
+        acu_x86_long_by(&m->x, X86_ADD, in_frame(offsetof(jit_frame, count)), (int32_t)*count);
+    *count = 0;
+}
+
+/* Ends the machine code at an operation. */
+static void write_end(ptx_making *m, uint32_t pc, ptx_jit_end end, size_t exit) {
+    x86 *x = &m->x;
+    acu_x86_word_by(x, X86_MOV, x86_at(JIT_SPLIT, offsetof(ptx_split, pc)), (int32_t)pc);
+    acu_x86_word_by(x, X86_MOV, x86_in(X86_R8), end);
+    acu_x86_land(x, acu_x86_jump(x, X86_ALWAYS), exit);
+}
+
+/* Goes to an operation, as go_to() of warp.c does. */
+static void write_go_to(ptx_making *m, const ptx_op *op, uint32_t at, size_t exit) {
+    x86 *x = &m->x;
+    uint32_t target = (uint32_t)op->value;
+    if (target > at) {
+        note_jump(m, acu_x86_jump(x, X86_ALWAYS), target);
+        return;
+    }
+    const x86_place backward = in_warp(offsetof(ptx_warp, backward));
+    acu_x86_word(x, X86_MOV, X86_RAX, backward);
+    acu_x86_word_by(x, X86_ADD, x86_in(X86_RAX), 1);
+    acu_x86_store_word(x, backward, X86_RAX);
+    acu_x86_word_by(x, X86_CMP, x86_in(X86_RAX), op->flags & PTX_MAY_SPIN ? PTX_SPINS : PTX_TURN);
+    note_jump(m, acu_x86_jump(x, X86_BELOW), target);
+    write_end(m, target, PTX_JIT_STOP, exit);
+}
+
+static void write_branch(ptx_making *m, const ptx_op *op, uint32_t at, size_t exit) {
+    x86 *x = &m->x;
+    acu_x86_word(x, X86_MOV, X86_RAX, acu_jit_memory(m, op->guard, 0));
+    if (op->negated)
+        acu_x86_not(x, X86_RAX);
+    acu_x86_word(x, X86_MOV, X86_RCX, in_warp(offsetof(ptx_warp, mask)));
+    acu_x86_word(x, X86_AND, X86_RAX, x86_in(X86_RCX));
+    size_t none = acu_x86_jump(x, X86_ZERO);
+    acu_x86_word(x, X86_CMP, X86_RAX, x86_in(X86_RCX));
+    size_t some = acu_x86_jump(x, X86_NOT_ZERO);
+    write_go_to(m, op, at, exit);
+    acu_x86_land(x, some, x->size);
+    write_end(m, at, PTX_JIT_FLOW, exit);
+    acu_x86_land(x, none, x->size);
+}
+
+/* Passes a join at which the split's lanes do not wait. */
+static void write_join(ptx_making *m, uint32_t at, size_t exit) {
+    x86 *x = &m->x;
+    acu_x86_long(x, X86_MOV, X86_RAX, x86_at(JIT_SPLIT, offsetof(ptx_split, join)));
+    acu_x86_long(x, X86_OR, X86_RAX, x86_in(X86_RAX));
+    size_t passes = acu_x86_jump(x, X86_ZERO);
+    acu_x86_word_by(x, X86_CMP, x86_at(X86_RAX, offsetof(ptx_join, pc)), (int32_t)at);
+    size_t elsewhere = acu_x86_jump(x, X86_NOT_ZERO);
+    write_end(m, at, PTX_JIT_FLOW, exit);
+    acu_x86_land(x, passes, x->size);
+    acu_x86_land(x, elsewhere, x->size);
+}
+
+/* Returns whether all lanes of the warp do a .sync operation, so that none has to wait. */
+static bool is_together(const ptx_making *m, const ptx_op *op) {
+    return op->flow == acu_ptx_flow_sync && !m->masked;
+}
+
+static void write_together(ptx_making *m, const ptx_op *op) {
+    m->now++;
+    m->wanted_count = 0;
+    if (!acu_jit_shuffle(m, op))
+        acu_jit_call(m, op);
+}
+
+/* Returns whether the operation behind this one may come next. */
+static bool falls_through(const ptx_making *m, const ptx_op *op) {
+    return op->flow == acu_ptx_flow_branch || op->flow == acu_ptx_flow_join || is_together(m, op);
+}
+
+static void write_flow(ptx_making *m, const ptx_op *op, uint32_t at, size_t exit) {
+    if (op->flow == acu_ptx_flow_jump)
+        write_go_to(m, op, at, exit);
+    else if (op->flow == acu_ptx_flow_branch)
+        write_branch(m, op, at, exit);
+    else if (op->flow == acu_ptx_flow_join)
+        write_join(m, at, exit);
+    else if (is_together(m, op))
+        write_together(m, op);
+    else
+        write_end(m, at, PTX_JIT_FLOW, exit);
+}
+
+/* ---- blocks ---- */
+
+/* Marks the operations to which lanes may come from elsewhere than the one before. */
+static bool *find_leaders(const ptx_code *code) {
+    bool *leads = calloc(code->count + 1, sizeof *leads);
+    if (!leads)
+        return NULL;
+    for (uint32_t n = 0; n < code->function_count; n++)
+        leads[code->functions[n].begin] = true;
+    for (uint32_t n = 0; n < code->count; n++) {
+        const ptx_op *op = &code->ops[n];
+        if (!op->flow)
+            continue;
+        leads[n] = leads[n + 1] = true;
+        if (op->flow == acu_ptx_flow_jump || op->flow == acu_ptx_flow_branch)
+            leads[op->value] = true;
+        for (int64_t t = 0; op->flow == acu_ptx_flow_switch && t < op->value; t++)
+            leads[((const uint32_t *)op->more)[t]] = true;
+    }
+    return leads;
+}
+
+static void begin_block(ptx_making *m) {
+    acu_jit_flush(m);
+    acu_jit_forget(m);
+    m->sum_count = m->pattern_count = 0;
+    m->guard_known = false;
+    m->instruction = NULL;
+}
+
+/* Writes all operations, for all lanes or for some. */
+static void write_all(ptx_making *m, const bool *leads, uint32_t *begins) {
+    const ptx_code *code = m->code;
+    uint32_t count = 0;
+    m->jump_count = 0;
+    size_t exit = m->x.size;
+    write_exit(m);
+    for (uint32_t n = 0; n < code->count; n++) {
+        const ptx_op *op = &code->ops[n];
+        if (leads[n]) {
+            begin_block(m);
+            write_count(m, &count);
+            begins[n] = (uint32_t)m->x.size;
+        }
+        count++;
+        if (!op->flow) {
+            write_plain(m, op);
+            continue;
+        }
+        write_count(m, &count);
+        write_flow(m, op, n, exit);
+        if (!falls_through(m, op))
+            write_asides(m); /* nothing falls through to here */
+    }
+    for (size_t n = 0; n < m->jump_count; n++)
+        acu_x86_land(&m->x, m->jumps[n].jump, begins[m->jumps[n].target]);
+}
+
+/* ---- making code ---- */
+
+static void fill_words(uint32_t *pool, unsigned at, unsigned bytes, uint32_t first, uint32_t step) {
+    for (unsigned n = 0; n < bytes / 4; n++)
+        pool[at / 4 + n] = first + n * step;
+}
+
+static void write_pool(ptx_making *m) {
+    uint32_t pool[JIT_POOL_BYTES / 4] = {0};
+    fill_words(pool, JIT_STEPS_4, 64, 0, 4);
+    for (unsigned n = 0; n < 16; n++) {
+        pool[JIT_STEPS_4_WIDE / 4 + 2 * n] = 4 * n;
+        pool[JIT_STEPS_8_WIDE / 4 + 2 * n] = 8 * n;
+    }
+    fill_words(pool, JIT_NAN, 64, 0x7fffffff, 0);
+    fill_words(pool, JIT_SIGN, 64, UINT32_C(1) << 31, 0);
+    for (unsigned n = 0; n < PTX_LANES; n++)
+        pool[JIT_BITS / 4 + n] = UINT32_C(1) << n;
+    fill_words(pool, JIT_ONES, 64, UINT32_MAX, 0);
+    fill_words(pool, JIT_ONE, 64, 0x3f800000, 0);
+    acu_x86_bytes(&m->x, pool, sizeof pool);
+}
+
+/* Returns memory with the bytes that can be executed, and not written; NULL: the system has none.
+ */
+static char *executable(const x86 *x) {
+    char *code = mmap(NULL, x->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (code == MAP_FAILED)
+        return NULL;
+    memcpy(code, x->bytes, x->size);
+    if (mprotect(code, x->size, PROT_READ | PROT_EXEC) == 0)
+        return code;
+    munmap(code, x->size);
+    return NULL;
+}
+
+static void translate(ptx_making *m, ptx_jit *jit, const bool *leads) {
+    write_pool(m);
+    write_entry(m);
+    acu_jit_write_classify(m);
+    m->mask_bits = in_warp(offsetof(ptx_warp, mask));
+    m->mask_words = in_warp(offsetof(ptx_warp, lanes));
+    for (unsigned full = 0; full < 2; full++) {
+        m->masked = !full;
+        acu_jit_forget(m);
+        write_all(m, leads, jit->begins[full]);
+    }
+    if (m->x.failed)
+        return;
+    jit->code = executable(&m->x);
+    jit->bytes = m->x.size;
+    if (jit->code)
+        atomic_fetch_add(&made_count, 1);
+    else
+        fprintf(stderr, "anycuda: simulator: the system lets no memory be executed, so kernels are "
+                        "interpreted\n");
+}
+
+/* Returns whether the processor has AVX2; `wide`: and AVX-512. */
+static bool has_avx2(bool *wide) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    *wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    *wide = false;
+    return false;
+#endif
+}
+
+static void make(ptx_jit *jit, const ptx_code *code, ptx_jit_use use) {
+    bool wide;
+    if (!has_avx2(&wide))
+        return;
+    wide = wide && use != PTX_JIT_AVX2;
+    bool *leads = find_leaders(code);
+    ptx_making m = {.code = code,
+                    .wide = wide,
+                    .width = wide ? 64 : 32,
+                    .vectors = wide ? 2 : 4,
+                    .group_count = wide ? 13 : 3,
+                    .x = {.wide = wide}};
+    m.versions = calloc(code->warp_bytes / 32 + 1, sizeof *m.versions);
+    jit->begins[0] = calloc(code->count + 1, sizeof *jit->begins[0]);
+    jit->begins[1] = calloc(code->count + 1, sizeof *jit->begins[1]);
+    if (leads && m.versions && jit->begins[0] && jit->begins[1])
+        translate(&m, jit, leads);
+    free(leads);
+    free(m.versions);
+    free(m.asides);
+    free(m.jumps);
+    free(m.x.bytes);
+}
+
+ptx_jit_end acu_ptx_jit_run(const ptx_jit *jit, ptx_warp *w) {
+    const ptx_split *s = ptx_current(w);
+    uint32_t begin = jit->begins[s->mask == ~UINT32_C(0)][s->pc];
+    if (!begin)
+        return PTX_JIT_NONE;
+    enter *entry;
+    const char *code = jit->code + JIT_POOL_BYTES;
+    memcpy(&entry, &code, sizeof code);
+    return (ptx_jit_end)entry(w, jit->code + begin, jit->code);
+}
+
+const ptx_jit *acu_ptx_jit_of(const ptx_code *code, ptx_jit_use use) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    ptx_code *owner = (ptx_code *)(uintptr_t)code;
+    pthread_mutex_lock(&lock);
+    if (!owner->jit && (owner->jit = calloc(1, sizeof *owner->jit)))
+        make(owner->jit, code, use);
+    const ptx_jit *jit = owner->jit;
+    pthread_mutex_unlock(&lock);
+    return jit && jit->code ? jit : NULL;
+}
+
+void acu_ptx_jit_free(ptx_jit *jit) {
+    if (!jit)
+        return;
+    if (jit->code)
+        munmap(jit->code, jit->bytes);
+    free(jit->begins[0]);
+    free(jit->begins[1]);
+    free(jit);
+}

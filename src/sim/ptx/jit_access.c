@@ -1,0 +1,338 @@
+/*
+ * Loads and stores whose lanes, in each vector, have one address or consecutive ones. Which it is
+ * is found out while the kernel runs, once for each register that addresses are made of: a pattern.
+ * Every access compares its smallest and its largest address with the allocation. What does not fit
+ * is left to the interpreter's handler.
+ */
+#include "sim/ptx/access.h"
+#include "sim/ptx/grid.h"
+#include "sim/ptx/jit_inside.h"
+
+#include <stddef.h>
+
+/* ---- what addresses are made of ---- */
+
+void acu_jit_note_sum(ptx_making *m, const ptx_op *op) {
+    bool a_shared = acu_jit_is_uniform(op->a), b_shared = acu_jit_is_uniform(op->b);
+    if (m->masked || a_shared == b_shared || m->sum_count == JIT_SUMS)
+        return;
+    ptx_slot other = a_shared ? op->b : op->a, added = a_shared ? op->a : op->b;
+    jit_sum sum = {
+        .root = other, .root_version = acu_jit_version(m, other), .added = {added}, .count = 1};
+    for (unsigned n = 0; n < m->sum_count; n++) {
+        const jit_sum *inner = &m->sums[n];
+        if (inner->slot == other && inner->version == sum.root_version && inner->count == 1) {
+            sum.root = inner->root;
+            sum.root_version = inner->root_version;
+            sum.added[sum.count++] = inner->added[0];
+            break;
+        }
+    }
+    sum.slot = op->d;
+    sum.version = m->writes + 1; /* the write that comes next */
+    m->sums[m->sum_count++] = sum;
+}
+
+static int known_pattern(const ptx_making *m, ptx_slot root, uint32_t version, bool is_narrow,
+                         unsigned size) {
+    for (unsigned n = 0; n < m->pattern_count; n++) {
+        const jit_known_pattern *p = &m->patterns[n];
+        if (p->root == root && p->version == version && p->narrow == is_narrow && p->size == size)
+            return (int)n;
+    }
+    return -1;
+}
+
+/* Where the frame has a field of a pattern. */
+static x86_place pattern_at(unsigned pattern, size_t offset) {
+    return x86_at(
+        X86_RSP, (int32_t)(offsetof(jit_frame, patterns) + pattern * sizeof(jit_pattern) + offset));
+}
+
+/* Returns the pattern of the root, for which it writes code where the block has none yet. */
+static unsigned make_pattern(ptx_making *m, ptx_slot root, bool is_narrow, unsigned size) {
+    x86 *x = &m->x;
+    if (m->pattern_count == JIT_PATTERNS)
+        m->pattern_count = 0;
+    unsigned pattern = m->pattern_count++;
+    m->patterns[pattern] =
+        (jit_known_pattern){root, acu_jit_version(m, root), is_narrow, (uint8_t)size};
+    acu_jit_flush_one(m, root);
+    acu_x86_lea(x, X86_RDI, acu_jit_memory(m, root, 0));
+    acu_x86_lea(x, X86_RSI, pattern_at(pattern, 0));
+    acu_x86_land(x, acu_x86_call_near(x), m->classify[is_narrow][size == 8]);
+    return pattern;
+}
+
+/* Returns the pattern of an address, and what is to be added to it. */
+static unsigned pattern_of(ptx_making *m, const ptx_op *op, const ptx_access *access,
+                           jit_sum *sum) {
+    uint32_t version = acu_jit_version(m, op->a);
+    *sum = (jit_sum){.root = op->a, .root_version = version};
+    for (unsigned n = 0; n < m->sum_count && !access->narrow; n++) {
+        const jit_sum *one = &m->sums[n];
+        if (one->slot != op->a || one->version != version)
+            continue;
+        if (known_pattern(m, one->root, one->root_version, false, access->size) >= 0 ||
+            acu_jit_version(m, one->root) == one->root_version)
+            *sum = *one;
+    }
+    int known = known_pattern(m, sum->root, sum->root_version, access->narrow, access->size);
+    return known >= 0 ? (unsigned)known : make_pattern(m, sum->root, access->narrow, access->size);
+}
+
+/* ---- finding patterns ---- */
+
+/* Compares a vector of addresses with the first address of its part: what differs is added to
+ * JIT_T2, what differs from consecutive elements to JIT_T3. Addresses of 32 bits become such of 64
+ * where elements of 8 bytes follow. */
+static void compare_vector(ptx_making *m, bool is_narrow, bool widens, unsigned step, int32_t first,
+                           int32_t at) {
+    x86 *x = &m->x;
+    x86_vector broadcast = is_narrow ? X86_PBROADCASTD : X86_PBROADCASTQ,
+               subtract = is_narrow && !widens ? X86_PSUBD : X86_PSUBQ;
+    acu_x86_vector(x, widens ? X86_PMOVZXDQ : X86_LOAD, JIT_T0, X86_NONE, x86_at(X86_RDI, at));
+    acu_x86_vector(x, broadcast, JIT_T1, X86_NONE, x86_at(X86_RDI, first));
+    if (widens)
+        acu_x86_vector(x, X86_PMOVZXDQ, JIT_T1, X86_NONE, x86_in(JIT_T1));
+    acu_x86_vector(x, subtract, JIT_T0, JIT_T0, x86_in(JIT_T1));
+    acu_x86_vector(x, X86_POR, JIT_T2, JIT_T2, x86_in(JIT_T0));
+    acu_x86_vector(x, X86_PXOR, JIT_T0, JIT_T0, x86_at(JIT_POOL, (int32_t)step));
+    acu_x86_vector(x, X86_POR, JIT_T3, JIT_T3, x86_in(JIT_T0));
+}
+
+/* Compares the first address of a part with those before: R8 and R9 have the smallest and the
+ * largest, R10 the bits in which they differ from the first one, R11. */
+static void compare_first(ptx_making *m, bool is_narrow, unsigned part, int32_t first) {
+    x86 *x = &m->x;
+    x86_place at = x86_at(X86_RDI, first);
+    (is_narrow ? acu_x86_word : acu_x86_long)(x, X86_MOV, X86_RAX, at);
+    acu_x86_store_long(x, x86_at(X86_RSI, (int32_t)(offsetof(jit_pattern, at) + (size_t)8 * part)),
+                       X86_RAX);
+    if (!part) {
+        acu_x86_long(x, X86_MOV, X86_R8, x86_in(X86_RAX));
+        acu_x86_long(x, X86_MOV, X86_R9, x86_in(X86_RAX));
+        acu_x86_long(x, X86_MOV, X86_R11, x86_in(X86_RAX));
+        acu_x86_word(x, X86_XOR, X86_R10, x86_in(X86_R10));
+        return;
+    }
+    acu_x86_long(x, X86_CMP, X86_RAX, x86_in(X86_R8));
+    acu_x86_move_if(x, X86_BELOW, X86_R8, X86_RAX);
+    acu_x86_long(x, X86_CMP, X86_RAX, x86_in(X86_R9));
+    acu_x86_move_if(x, X86_ABOVE, X86_R9, X86_RAX);
+    acu_x86_long(x, X86_XOR, X86_RAX, x86_in(X86_R11));
+    acu_x86_long(x, X86_OR, X86_R10, x86_in(X86_RAX));
+}
+
+/* Jumps if a vector is not 0. */
+static size_t jump_if_any(ptx_making *m, unsigned vector) {
+    x86 *x = &m->x;
+    if (m->wide) {
+        acu_x86_vector(x, X86_PTESTMD, 1, vector, x86_in(vector));
+        acu_x86_take_mask(x, X86_RAX, 1);
+        acu_x86_word(x, X86_OR, X86_RAX, x86_in(X86_RAX));
+    } else {
+        acu_x86_vector(x, X86_PTEST, vector, X86_NONE, x86_in(vector));
+    }
+    return acu_x86_jump(x, X86_NOT_ZERO);
+}
+
+static void end_classify(ptx_making *m, int kind) {
+    x86 *x = &m->x;
+    acu_x86_long_by(x, X86_MOV, x86_at(X86_RSI, offsetof(jit_pattern, kind)), kind);
+    acu_x86_return(x);
+}
+
+/* RDI has the addresses, RSI the pattern. The vectors of values stay as they are. */
+static void write_one(ptx_making *m, bool is_narrow, unsigned size) {
+    x86 *x = &m->x;
+    unsigned lane = is_narrow ? 4 : 8, lanes = m->width / size, parts = PTX_LANES / lanes,
+             vectors = is_narrow || size == 8 ? 1 : 2;
+    unsigned steps = size == 8 ? JIT_STEPS_8_WIDE : is_narrow ? JIT_STEPS_4 : JIT_STEPS_4_WIDE;
+    m->classify[is_narrow][size == 8] = x->size;
+    acu_x86_vector(x, X86_LOAD, JIT_T2, X86_NONE, x86_at(JIT_POOL, JIT_ZERO));
+    acu_x86_vector(x, X86_LOAD, JIT_T3, X86_NONE, x86_at(JIT_POOL, JIT_ZERO));
+    for (unsigned part = 0; part < parts; part++) {
+        int32_t first = (int32_t)(part * lanes * lane);
+        for (unsigned v = 0; v < vectors; v++)
+            compare_vector(m, is_narrow, is_narrow && size == 8, steps + v * m->width, first,
+                           first + (int32_t)(v * m->width));
+        compare_first(m, is_narrow, part, first);
+    }
+    acu_x86_store_long(x, x86_at(X86_RSI, offsetof(jit_pattern, low)), X86_R8);
+    acu_x86_test_bits(x, X86_R10, size - 1);
+    size_t odd = acu_x86_jump(x, X86_NOT_ZERO), differs = jump_if_any(m, JIT_T2);
+    acu_x86_store_long(x, x86_at(X86_RSI, offsetof(jit_pattern, high)), X86_R9);
+    end_classify(m, JIT_EQUAL);
+    acu_x86_land(x, differs, x->size);
+    size_t scattered = jump_if_any(m, JIT_T3);
+    acu_x86_long_by(x, X86_ADD, x86_in(X86_R9), (int32_t)((lanes - 1) * size));
+    acu_x86_store_long(x, x86_at(X86_RSI, offsetof(jit_pattern, high)), X86_R9);
+    end_classify(m, JIT_CONSECUTIVE);
+    acu_x86_land(x, odd, x->size);
+    acu_x86_land(x, scattered, x->size);
+    end_classify(m, JIT_SCATTERED);
+}
+
+void acu_jit_write_classify(ptx_making *m) {
+    for (unsigned n = 0; n < 2; n++) {
+        write_one(m, n, 4);
+        if (m->wide)
+            write_one(m, n, 8);
+    }
+}
+
+/* ---- accesses ---- */
+
+static void leave_if(ptx_making *m, jit_aside *aside, x86_condition condition) {
+    aside->jumps[aside->jump_count++] = acu_x86_jump(&m->x, condition);
+}
+
+/* Puts the smallest and the largest address into RAX and RDX, and what is added to the pattern's
+ * into R8. */
+static void load_ends(ptx_making *m, const ptx_op *op, unsigned pattern, const jit_sum *sum) {
+    x86 *x = &m->x;
+    acu_x86_long_by(x, X86_MOV, x86_in(X86_R8), (int32_t)op->value);
+    for (unsigned n = 0; n < sum->count; n++)
+        acu_x86_long(x, X86_ADD, X86_R8, acu_jit_memory(m, sum->added[n], 0));
+    acu_x86_long(x, X86_MOV, X86_RAX, x86_in(X86_R8));
+    acu_x86_long(x, X86_MOV, X86_RDX, x86_in(X86_R8));
+    acu_x86_long(x, X86_ADD, X86_RAX, pattern_at(pattern, offsetof(jit_pattern, low)));
+    acu_x86_long(x, X86_ADD, X86_RDX, pattern_at(pattern, offsetof(jit_pattern, high)));
+}
+
+/* Leaves unless the addresses are shared memory; adds to R8 what leads from them to its bytes. */
+static void check_shared(ptx_making *m, jit_aside *aside, unsigned size) {
+    x86 *x = &m->x;
+    acu_x86_long(x, X86_MOV, X86_RCX, x86_at(JIT_WARP, offsetof(ptx_warp, block)));
+    acu_x86_long(x, X86_MOV, X86_R9, x86_at(X86_RCX, offsetof(ptx_block, shared_bytes)));
+    acu_x86_long_by(x, X86_SUB, x86_in(X86_R9), (int32_t)size);
+    leave_if(m, aside, X86_BELOW);
+    acu_x86_long(x, X86_CMP, X86_RDX, x86_in(X86_R9));
+    leave_if(m, aside, X86_ABOVE);
+    acu_x86_long(x, X86_ADD, X86_R8, x86_at(X86_RCX, offsetof(ptx_block, shared)));
+}
+
+/* The same for the allocation that the operation accessed last. */
+static void check_global(ptx_making *m, jit_aside *aside, const ptx_op *op, unsigned size) {
+    x86 *x = &m->x;
+    size_t range = op->site * sizeof(ptx_site) + offsetof(ptx_site, range);
+    acu_x86_long(x, X86_MOV, X86_RCX, x86_at(JIT_WARP, offsetof(ptx_warp, worker)));
+    acu_x86_long(x, X86_MOV, X86_RCX, x86_at(X86_RCX, offsetof(ptx_worker, site)));
+    x86_place base = x86_at(X86_RCX, (int32_t)(range + offsetof(ptx_range, base))),
+              last = x86_at(X86_RCX, (int32_t)(range + offsetof(ptx_range, last))),
+              bytes = x86_at(X86_RCX, (int32_t)(range + offsetof(ptx_range, bytes)));
+    acu_x86_long(x, X86_CMP, X86_RAX, base);
+    leave_if(m, aside, X86_BELOW);
+    acu_x86_long(x, X86_MOV, X86_R9, last);
+    acu_x86_long_by(x, X86_SUB, x86_in(X86_R9), (int32_t)size - 1);
+    leave_if(m, aside, X86_BELOW);
+    acu_x86_long(x, X86_CMP, X86_RDX, x86_in(X86_R9));
+    leave_if(m, aside, X86_ABOVE);
+    acu_x86_long(x, X86_ADD, X86_R8, bytes);
+    acu_x86_long(x, X86_SUB, X86_R8, base);
+}
+
+/* Leaves where the access needs the handler. Then R8 is what leads from the pattern's addresses to
+ * bytes. */
+static void check(ptx_making *m, const ptx_op *op, unsigned pattern, const jit_sum *sum,
+                  jit_aside *aside) {
+    x86 *x = &m->x;
+    const ptx_access *access = op->more;
+    load_ends(m, op, pattern, sum);
+    acu_x86_long(x, X86_CMP, X86_RAX, x86_in(X86_RDX));
+    leave_if(m, aside, X86_ABOVE);
+    acu_x86_test_bits(x, X86_RAX, access->size - 1u);
+    leave_if(m, aside, X86_NOT_ZERO);
+    if (access->space == PTX_SHARED)
+        check_shared(m, aside, access->size);
+    else
+        check_global(m, aside, op, access->size);
+    acu_x86_long(x, X86_MOV, X86_RSI, pattern_at(pattern, offsetof(jit_pattern, kind)));
+    acu_x86_long_by(x, X86_CMP, x86_in(X86_RSI), JIT_CONSECUTIVE);
+}
+
+/* Returns the bytes of vector i. */
+static x86_place bytes_of(ptx_making *m, unsigned pattern, unsigned i) {
+    acu_x86_long(&m->x, X86_MOV, X86_R9,
+                 pattern_at(pattern, offsetof(jit_pattern, at) + (size_t)8 * i));
+    acu_x86_long(&m->x, X86_ADD, X86_R9, x86_in(X86_R8));
+    return x86_at(X86_R9, 0);
+}
+
+static void load_all(ptx_making *m, const ptx_op *op, unsigned pattern, x86_vector load) {
+    const ptx_access *access = op->more;
+    for (unsigned i = 0; i < PTX_LANES * access->size / m->width; i++) {
+        x86_place bytes = bytes_of(m, pattern, i);
+        acu_x86_vector(&m->x, load, acu_jit_target(m, access->slots[0], access->size, i), X86_NONE,
+                       bytes);
+        acu_jit_done(m, access->slots[0], access->size, i);
+    }
+}
+
+static void write_load(ptx_making *m, const ptx_op *op, unsigned pattern, jit_aside *aside) {
+    x86 *x = &m->x;
+    const ptx_access *access = op->more;
+    size_t other = acu_x86_jump(x, X86_NOT_ZERO);
+    load_all(m, op, pattern, X86_LOAD);
+    size_t done = acu_x86_jump(x, X86_ALWAYS);
+    acu_x86_land(x, other, x->size);
+    acu_x86_long(x, X86_OR, X86_RSI, x86_in(X86_RSI));
+    leave_if(m, aside, X86_ZERO);
+    load_all(m, op, pattern, access->size == 4 ? X86_PBROADCASTD : X86_PBROADCASTQ);
+    acu_x86_land(x, done, x->size);
+}
+
+static void write_store(ptx_making *m, const ptx_op *op, unsigned pattern, jit_aside *aside) {
+    const ptx_access *access = op->more;
+    leave_if(m, aside, X86_NOT_ZERO);
+    for (unsigned i = 0; i < PTX_LANES * access->size / m->width; i++) {
+        unsigned vector = acu_jit_load(m, access->slots[0], access->size, i, JIT_T1);
+        acu_x86_vector(&m->x, X86_STORE, vector, X86_NONE, bytes_of(m, pattern, i));
+    }
+}
+
+/* Returns whether the operation is a load, 1, or a store, 2, of one element of 4 or 8 bytes. */
+static int kind_of(const ptx_making *m, const ptx_op *op) {
+    const ptx_memory_handlers *handlers = acu_ptx_memory_handlers();
+    for (unsigned n = 2; n <= (m->wide ? 3 : 2); n++)
+        if (op->full == handlers->load[n] || op->full == handlers->store[n]) {
+            const ptx_access *access = op->more;
+            bool simple = access->count == 1 && access->size == access->register_size &&
+                          access->slots[0] != UINT32_MAX;
+            bool near = access->space == PTX_SHARED || access->space == PTX_GLOBAL ||
+                        access->space == PTX_GENERIC;
+            bool fits =
+                op->value >= INT32_MIN / 2 && op->value <= INT32_MAX / 2 && op->site < 1000000;
+            return simple && near && fits ? (op->full == handlers->load[n] ? 1 : 2) : 0;
+        }
+    return 0;
+}
+
+bool acu_jit_access(ptx_making *m, const ptx_op *op) {
+    const ptx_access *access = op->more;
+    int kind = m->masked ? 0 : kind_of(m, op);
+    if (!kind || (access->narrow && access->space != PTX_SHARED))
+        return false;
+    jit_sum sum;
+    unsigned pattern = pattern_of(m, op, access, &sum);
+    jit_aside *aside = acu_jit_aside(m, op);
+    if (!aside)
+        return false;
+    if (kind == 2)
+        acu_jit_want(m, access->slots[0], access->size);
+    __builtin_memcpy(aside->before, m->groups, sizeof m->groups);
+    if (kind == 1)
+        acu_jit_begin(m, access->slots[0], access->size);
+    for (unsigned g = 0; g < m->group_count && kind == 1; g++)
+        if (aside->before[g].slot != m->groups[g].slot || !m->groups[g].size)
+            aside->before[g].size = 0; /* it was stored, or has nothing yet */
+    check(m, op, pattern, &sum, aside);
+    if (kind == 1)
+        write_load(m, op, pattern, aside);
+    else
+        write_store(m, op, pattern, aside);
+    aside->back = m->x.size;
+    __builtin_memcpy(aside->after, m->groups, sizeof m->groups);
+    return true;
+}

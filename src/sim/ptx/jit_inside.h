@@ -1,0 +1,178 @@
+/* The state of a translation, which only jit*.c know. */
+#ifndef ACU_SIM_PTX_JIT_INSIDE_H
+#define ACU_SIM_PTX_JIT_INSIDE_H
+
+#include "sim/ptx/jit.h"
+#include "sim/ptx/x86.h"
+
+/* What registers have while machine code of a kernel runs. */
+#define JIT_WARP   X86_RBX
+#define JIT_BANK   X86_R12 /* PTX_BANK_WARP, */
+#define JIT_LAUNCH X86_R13 /* PTX_BANK_LAUNCH, */
+#define JIT_BLOCK  X86_RBP /* PTX_BANK_BLOCK */
+#define JIT_SPLIT  X86_R14
+#define JIT_POOL   X86_R15 /* constants */
+
+/* Vectors that an operation may use, besides those of values. */
+enum { JIT_T0, JIT_T1, JIT_T2, JIT_T3, JIT_T4, JIT_T5 };
+
+/* Where the pool has constants: bytes. */
+enum {
+    JIT_STEPS_4 = 0, /* 0, 4, 8, …, words; as numbers of 64 bits at the next one */
+    JIT_STEPS_4_WIDE = 64,
+    JIT_STEPS_8_WIDE = 256,
+    JIT_NAN = 384, /* words: 0x7fffffff */
+    JIT_SIGN = 448,
+    JIT_BITS = 512, /* a bit for each lane */
+    JIT_ONES = 640, /* words: all bits */
+    JIT_ONE = 704,  /* floats */
+    JIT_ZERO = 768,
+    JIT_POOL_BYTES = 832,
+};
+
+/* How the addresses of a warp lie: each vector's lanes have the same one, or consecutive ones. The
+ * frame of the machine code has them. */
+typedef struct jit_pattern {
+    uint64_t low, high;
+    uint64_t kind;  /* jit_kind */
+    uint64_t at[4]; /* of the first lane of each vector */
+    uint64_t unused;
+} jit_pattern;
+enum { JIT_SCATTERED, JIT_EQUAL, JIT_CONSECUTIVE };
+enum { JIT_PATTERNS = 12 };
+
+/* The frame of the machine code. */
+typedef struct jit_frame {
+    uint64_t count;             /* operations executed */
+    uint64_t guard;             /* lanes that execute a guarded operation: bits, */
+    uint32_t guards[PTX_LANES]; /* and words */
+    jit_pattern patterns[JIT_PATTERNS];
+    uint64_t unused; /* keeps calls aligned */
+} jit_frame;
+
+/* Vectors that have a value, or half of one of 64 bits. */
+typedef struct jit_group {
+    ptx_slot slot;
+    uint8_t size; /* bytes of an element; 0: the group is free */
+    uint8_t part; /* 1: the upper lanes of a value of 64 bits */
+    bool dirty;   /* memory does not have it */
+    uint32_t used;
+} jit_group;
+enum { JIT_GROUPS = 13 };
+
+/* A value that is another one, and what is the same in all lanes. */
+typedef struct jit_sum {
+    ptx_slot slot;    /* what has it, */
+    uint32_t version; /* since this write */
+    ptx_slot root;
+    uint32_t root_version;
+    ptx_slot added[2];
+    unsigned count;
+} jit_sum;
+enum { JIT_SUMS = 32 };
+
+typedef struct jit_known_pattern {
+    ptx_slot root;
+    uint32_t version;
+    bool narrow;
+    uint8_t size;
+} jit_known_pattern;
+
+/* Code behind that of a block, to which it seldom jumps: a call of a handler. */
+typedef struct jit_aside {
+    const ptx_op *op;
+    size_t jumps[8];
+    unsigned jump_count;
+    size_t back;
+    jit_group before[JIT_GROUPS], after[JIT_GROUPS];
+} jit_aside;
+
+typedef struct jit_jump {
+    size_t jump;
+    uint32_t target; /* an operation */
+} jit_jump;
+
+typedef struct ptx_making {
+    x86 x;
+    const ptx_code *code;
+    bool wide;        /* AVX-512 */
+    unsigned width;   /* bytes of a vector */
+    unsigned vectors; /* of a value of 32 bits */
+    unsigned group_count;
+    jit_group groups[JIT_GROUPS];
+    uint32_t now;       /* operations translated */
+    ptx_slot wanted[4]; /* what this one reads */
+    unsigned wanted_count;
+
+    bool masked;         /* not all lanes are active, */
+    x86_place mask_bits; /* but these */
+    x86_place mask_words;
+
+    bool guard_known; /* the frame has the lanes of a guard: */
+    bool guard_negated;
+    ptx_slot guard;
+    uint32_t guard_version;
+
+    uint32_t *versions; /* for 32 bytes of the warp's bank: the write that was last */
+    uint32_t writes;
+    jit_sum sums[JIT_SUMS];
+    unsigned sum_count;
+    jit_known_pattern patterns[JIT_PATTERNS];
+    unsigned pattern_count;
+    size_t classify[2][2]; /* code that finds patterns: [narrow][elements of 8 bytes] */
+
+    jit_aside *asides;
+    size_t aside_count, aside_room;
+    jit_jump *jumps;
+    size_t jump_count, jump_room;
+    const ptx_instruction *instruction;
+} ptx_making;
+
+/* ---- values ---- */
+
+/* Returns where vector number i of a value of elements of so many bytes is; acu_jit_load() puts it
+ * into the vector `temporary` if it is in memory, and returns the vector. */
+x86_place acu_jit_source(ptx_making *m, ptx_slot slot, unsigned size, unsigned i);
+unsigned acu_jit_load(ptx_making *m, ptx_slot slot, unsigned size, unsigned i, unsigned temporary);
+/* Returns memory of a slot. */
+x86_place acu_jit_memory(const ptx_making *m, ptx_slot slot, size_t offset);
+/* Says that the operation reads the value, and keeps it in vectors if there are some. */
+void acu_jit_want(ptx_making *m, ptx_slot slot, unsigned size);
+/* Begins to write a value. acu_jit_target() returns the vector to write, acu_jit_done() ends that.
+ */
+void acu_jit_begin(ptx_making *m, ptx_slot slot, unsigned size);
+unsigned acu_jit_target(ptx_making *m, ptx_slot slot, unsigned size, unsigned i);
+void acu_jit_done(ptx_making *m, ptx_slot slot, unsigned size, unsigned i);
+/* Writes RAX to a predicate. */
+void acu_jit_store_predicate(ptx_making *m, ptx_slot slot);
+/* Writes to memory what is only in vectors: all, or one value. */
+void acu_jit_flush(ptx_making *m);
+void acu_jit_flush_one(ptx_making *m, ptx_slot slot);
+/* Loads the vectors of a group. */
+void acu_jit_load_group(ptx_making *m, unsigned group);
+/* No vectors have values any more. */
+void acu_jit_forget(ptx_making *m);
+void acu_jit_forget_one(ptx_making *m, ptx_slot slot);
+/* Notes that the slot has another value. */
+void acu_jit_wrote(ptx_making *m, ptx_slot slot);
+uint32_t acu_jit_version(const ptx_making *m, ptx_slot slot);
+bool acu_jit_is_uniform(ptx_slot slot);
+
+/* ---- operations ---- */
+
+/* Translates an operation that does the same in each lane; false: it has no translation. */
+bool acu_jit_lanes(ptx_making *m, const ptx_op *op);
+/* Translates a shuffle of all lanes. */
+bool acu_jit_shuffle(ptx_making *m, const ptx_op *op);
+/* Translates a load or a store. */
+bool acu_jit_access(ptx_making *m, const ptx_op *op);
+/* Notes that the operation is the sum of another value and one that all lanes share. */
+void acu_jit_note_sum(ptx_making *m, const ptx_op *op);
+/* Writes the code that finds patterns. */
+void acu_jit_write_classify(ptx_making *m);
+/* Calls the handler of the operation. */
+void acu_jit_call(ptx_making *m, const ptx_op *op);
+/* Returns new code aside; NULL without memory. */
+jit_aside *acu_jit_aside(ptx_making *m, const ptx_op *op);
+
+#endif

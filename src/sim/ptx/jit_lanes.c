@@ -1,0 +1,603 @@
+/* Operations that do the same in each lane, as instructions on vectors. */
+#include "sim/ptx/form.h"
+#include "sim/ptx/jit_inside.h"
+#include "sim/ptx/lower_inside.h"
+#include "sim/ptx/warp_exchange.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct known known;
+/* Writes the code; false: this operation needs what the processor has not. */
+typedef bool translate(ptx_making *m, const ptx_op *op, const known *k);
+
+struct known {
+    ptx_handler *handler;
+    translate *translate;
+    x86_vector vector;
+    uint8_t size;      /* bytes of an element */
+    uint8_t predicate; /* of a comparison; what goes into a sum or a logical operation */
+    char joined;       /* '&', '|', '^': a comparison's result with another predicate; else 0 */
+    bool is_signed, is_float;
+};
+
+static x86_place pool(unsigned at) {
+    return x86_at(JIT_POOL, (int32_t)at);
+}
+
+static unsigned vectors_of(const ptx_making *m, unsigned size) {
+    return size == 4 ? m->vectors : 2 * m->vectors;
+}
+
+/* Makes the one NaN that a GPU has of any. */
+static void fix_nan(ptx_making *m, unsigned vector) {
+    x86 *x = &m->x;
+    enum { UNORDERED = 3 };
+    if (m->wide) {
+        acu_x86_vector_by(x, X86_CMPPS, 2, vector, x86_in(vector), UNORDERED);
+        acu_x86_masked(x, X86_LOAD, vector, X86_NONE, pool(JIT_NAN), 2);
+        return;
+    }
+    acu_x86_vector_by(x, X86_CMPPS, JIT_T2, vector, x86_in(vector), UNORDERED);
+    acu_x86_vector_by(x, X86_BLENDVPS, vector, vector, pool(JIT_NAN), JIT_T2 << 4);
+}
+
+static void want_all(ptx_making *m, const ptx_op *op, const known *k, unsigned count) {
+    const ptx_slot slots[] = {op->a, op->b, op->c};
+    for (unsigned n = 0; n < count; n++)
+        acu_jit_want(m, slots[n], k->size);
+}
+
+static bool binary(ptx_making *m, const ptx_op *op, const known *k) {
+    want_all(m, op, k, 2);
+    if (k->vector == X86_PADDQ)
+        acu_jit_note_sum(m, op);
+    acu_jit_begin(m, op->d, k->size);
+    for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
+        unsigned a = acu_jit_load(m, op->a, k->size, i, JIT_T1),
+                 d = acu_jit_target(m, op->d, k->size, i);
+        acu_x86_vector(&m->x, k->vector, d, a, acu_jit_source(m, op->b, k->size, i));
+        if (k->is_float)
+            fix_nan(m, d);
+        acu_jit_done(m, op->d, k->size, i);
+    }
+    return true;
+}
+
+/* Of a and a constant of the pool, which comes first if `is_signed`. */
+static bool with_pool(ptx_making *m, const ptx_op *op, const known *k) {
+    acu_jit_want(m, op->a, k->size);
+    acu_jit_begin(m, op->d, k->size);
+    for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
+        x86_place constant = pool(64u * k->predicate);
+        unsigned d;
+        if (k->is_signed) {
+            acu_x86_vector(&m->x, X86_LOAD, JIT_T1, X86_NONE, constant);
+            x86_place a = acu_jit_source(m, op->a, k->size, i);
+            d = acu_jit_target(m, op->d, k->size, i);
+            acu_x86_vector(&m->x, k->vector, d, JIT_T1, a);
+        } else {
+            unsigned a = acu_jit_load(m, op->a, k->size, i, JIT_T1);
+            d = acu_jit_target(m, op->d, k->size, i);
+            acu_x86_vector(&m->x, k->vector, d, a, constant);
+        }
+        if (k->is_float)
+            fix_nan(m, d);
+        acu_jit_done(m, op->d, k->size, i);
+    }
+    return true;
+}
+
+static bool unary(ptx_making *m, const ptx_op *op, const known *k) {
+    if (k->vector == X86_CVTUDQ2PS && !m->wide)
+        return false;
+    acu_jit_want(m, op->a, k->size);
+    acu_jit_begin(m, op->d, k->size);
+    for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
+        unsigned d = acu_jit_target(m, op->d, k->size, i);
+        acu_x86_vector(&m->x, k->vector, d, X86_NONE, acu_jit_source(m, op->a, k->size, i));
+        if (k->is_float)
+            fix_nan(m, d);
+        acu_jit_done(m, op->d, k->size, i);
+    }
+    return true;
+}
+
+static bool copy(ptx_making *m, const ptx_op *op, const known *k) {
+    if (!op->size) {
+        acu_x86_word(&m->x, X86_MOV, X86_RAX, acu_jit_memory(m, op->a, 0));
+        acu_jit_store_predicate(m, op->d);
+        return true;
+    }
+    if (op->size != 4 && op->size != 8)
+        return false;
+    known sized = *k;
+    sized.size = op->size;
+    return unary(m, op, &sized);
+}
+
+/* Gives the vector d the bits of s where a predicate of floats a and b holds. */
+static void take_where(ptx_making *m, unsigned predicate, unsigned a, x86_place b, unsigned d,
+                       x86_place s) {
+    x86 *x = &m->x;
+    if (m->wide) {
+        acu_x86_vector_by(x, X86_CMPPS, 2, a, b, (uint8_t)predicate);
+        acu_x86_masked(x, X86_LOAD, d, X86_NONE, s, 2);
+        return;
+    }
+    acu_x86_vector_by(x, X86_CMPPS, JIT_T2, a, b, (uint8_t)predicate);
+    acu_x86_vector_by(x, X86_BLENDVPS, d, d, s, JIT_T2 << 4);
+}
+
+/* The smaller or the larger float. The instruction returns b where both are zeros or one is no
+ * number, which loses. A zero with a sign is below one without: `predicate` joins their bits. */
+static bool extreme(ptx_making *m, const ptx_op *op, const known *k) {
+    enum { EQUAL_NUMBERS = 0, UNORDERED = 3 };
+    x86 *x = &m->x;
+    want_all(m, op, k, 2);
+    acu_jit_begin(m, op->d, 4);
+    for (unsigned i = 0; i < m->vectors; i++) {
+        unsigned a = acu_jit_load(m, op->a, 4, i, JIT_T1);
+        x86_place b = acu_jit_source(m, op->b, 4, i);
+        acu_x86_vector(x, k->predicate ? X86_PAND : X86_POR, JIT_T3, a, b);
+        acu_x86_vector(x, k->vector, JIT_T0, a, b);
+        take_where(m, EQUAL_NUMBERS, a, b, JIT_T0, x86_in(JIT_T3));
+        acu_x86_vector(x, X86_LOAD, JIT_T3, X86_NONE, b);
+        take_where(m, UNORDERED, JIT_T3, x86_in(JIT_T3), JIT_T0, x86_in(a));
+        take_where(m, UNORDERED, a, x86_in(a), JIT_T0, x86_in(JIT_T3));
+        fix_nan(m, JIT_T0);
+        unsigned d = acu_jit_target(m, op->d, 4, i);
+        if (d != JIT_T0)
+            acu_x86_vector(x, X86_LOAD, d, X86_NONE, x86_in(JIT_T0));
+        acu_jit_done(m, op->d, 4, i);
+    }
+    return true;
+}
+
+/* d = a * b + c, rounded once. */
+static bool fused(ptx_making *m, const ptx_op *op, const known *k) {
+    x86 *x = &m->x;
+    want_all(m, op, k, 3);
+    acu_jit_begin(m, op->d, 4);
+    for (unsigned i = 0; i < m->vectors; i++) {
+        unsigned d = acu_jit_target(m, op->d, 4, i);
+        x86_place a = acu_jit_source(m, op->a, 4, i), b = acu_jit_source(m, op->b, 4, i),
+                  c = acu_jit_source(m, op->c, 4, i);
+        if (!a.in_memory && a.number == d) {
+            acu_x86_vector(x, X86_FMADD213PS, d, acu_jit_load(m, op->b, 4, i, JIT_T1), c);
+        } else if (!b.in_memory && b.number == d) {
+            acu_x86_vector(x, X86_FMADD213PS, d, acu_jit_load(m, op->a, 4, i, JIT_T1), c);
+        } else {
+            if (c.in_memory || c.number != d)
+                acu_x86_vector(x, X86_LOAD, d, X86_NONE, c);
+            acu_x86_vector(x, X86_FMADD231PS, d, acu_jit_load(m, op->a, 4, i, JIT_T1), b);
+        }
+        fix_nan(m, d);
+        acu_jit_done(m, op->d, 4, i);
+    }
+    return true;
+}
+
+/* d = a * b + c, of integers. */
+static bool multiply_add(ptx_making *m, const ptx_op *op, const known *k) {
+    want_all(m, op, k, 3);
+    acu_jit_begin(m, op->d, k->size);
+    for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
+        unsigned a = acu_jit_load(m, op->a, k->size, i, JIT_T1);
+        acu_x86_vector(&m->x, k->vector, JIT_T1, a, acu_jit_source(m, op->b, k->size, i));
+        acu_x86_vector(&m->x, X86_PADDD, acu_jit_target(m, op->d, k->size, i), JIT_T1,
+                       acu_jit_source(m, op->c, k->size, i));
+        acu_jit_done(m, op->d, k->size, i);
+    }
+    return true;
+}
+
+/* Returns 32 bits for each lane of vector i of 64 bits. */
+static x86_place half(ptx_making *m, ptx_slot slot, unsigned i, unsigned temporary) {
+    x86_place whole = acu_jit_source(m, slot, 4, i / 2);
+    if (whole.in_memory)
+        return acu_jit_memory(m, slot, (size_t)i * m->width / 2);
+    if (i % 2 == 0)
+        return whole;
+    acu_x86_vector_by(&m->x, m->wide ? X86_EXTRACT256 : X86_EXTRACT128, whole.number, X86_NONE,
+                      x86_in(temporary), 1);
+    return x86_in(temporary);
+}
+
+static void widen(ptx_making *m, const known *k, ptx_slot slot, unsigned i, unsigned d) {
+    acu_x86_vector(&m->x, k->is_signed ? X86_PMOVSXDQ : X86_PMOVZXDQ, d, X86_NONE,
+                   half(m, slot, i, d));
+}
+
+static bool convert_wide(ptx_making *m, const ptx_op *op, const known *k) {
+    acu_jit_want(m, op->a, 4);
+    acu_jit_begin(m, op->d, 8);
+    for (unsigned i = 0; i < 2 * m->vectors; i++) {
+        widen(m, k, op->a, i, acu_jit_target(m, op->d, 8, i));
+        acu_jit_done(m, op->d, 8, i);
+    }
+    return true;
+}
+
+/* d = a * b, of 64 bits; with `predicate`, + c. */
+static bool multiply_wide(ptx_making *m, const ptx_op *op, const known *k) {
+    x86_vector multiply = k->is_signed ? X86_PMULDQ : X86_PMULUDQ;
+    acu_jit_want(m, op->a, 4);
+    acu_jit_want(m, op->b, 4);
+    if (k->predicate)
+        acu_jit_want(m, op->c, 8);
+    acu_jit_begin(m, op->d, 8);
+    for (unsigned i = 0; i < 2 * m->vectors; i++) {
+        unsigned d = acu_jit_target(m, op->d, 8, i);
+        widen(m, k, op->a, i, JIT_T1);
+        widen(m, k, op->b, i, JIT_T2);
+        acu_x86_vector(&m->x, multiply, k->predicate ? JIT_T1 : d, JIT_T1, x86_in(JIT_T2));
+        if (k->predicate)
+            acu_x86_vector(&m->x, X86_PADDQ, d, JIT_T1, acu_jit_source(m, op->c, 8, i));
+        acu_jit_done(m, op->d, 8, i);
+    }
+    return true;
+}
+
+static bool shift_wide(ptx_making *m, const ptx_op *op, const known *k) {
+    if (k->vector == X86_PSRAVQ && !m->wide)
+        return false;
+    acu_jit_want(m, op->a, 8);
+    acu_jit_want(m, op->b, 4);
+    acu_jit_begin(m, op->d, 8);
+    for (unsigned i = 0; i < 2 * m->vectors; i++) {
+        unsigned a = acu_jit_load(m, op->a, 8, i, JIT_T1);
+        acu_x86_vector(&m->x, X86_PMOVZXDQ, JIT_T2, X86_NONE, half(m, op->b, i, JIT_T2));
+        acu_x86_vector(&m->x, k->vector, acu_jit_target(m, op->d, 8, i), a, x86_in(JIT_T2));
+        acu_jit_done(m, op->d, 8, i);
+    }
+    return true;
+}
+
+static bool multiply_long(ptx_making *m, const ptx_op *op, const known *k) {
+    return m->wide && binary(m, op, k);
+}
+
+/* d = the low 32 bits of a. */
+static bool narrow(ptx_making *m, const ptx_op *op, const known *k) {
+    (void)k;
+    if (!m->wide || m->masked)
+        return false;
+    acu_jit_want(m, op->a, 8);
+    acu_jit_forget_one(m, op->d);
+    acu_jit_wrote(m, op->d);
+    for (unsigned i = 0; i < 2 * m->vectors; i++)
+        acu_x86_vector(&m->x, X86_PMOVQD, acu_jit_load(m, op->a, 8, i, JIT_T1), X86_NONE,
+                       acu_jit_memory(m, op->d, (size_t)i * 32));
+    return true;
+}
+
+/* ---- predicates ---- */
+
+/* Makes a word of ~0 for each lane of a vector whose bit is set. */
+static void spread(ptx_making *m, x86_place bits, unsigned i, unsigned d) {
+    acu_x86_vector(&m->x, X86_PBROADCASTD, d, X86_NONE, bits);
+    acu_x86_vector(&m->x, X86_PAND, d, d, pool(JIT_BITS + 32 * i));
+    acu_x86_vector(&m->x, X86_PCMPEQD, d, d, pool(JIT_BITS + 32 * i));
+}
+
+static bool choose(ptx_making *m, const ptx_op *op, const known *k) {
+    x86 *x = &m->x;
+    x86_place bits = acu_jit_memory(m, op->c, 0);
+    if (k->size == 8 && !m->wide)
+        return false;
+    want_all(m, op, k, 2);
+    acu_jit_begin(m, op->d, k->size);
+    for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
+        unsigned b = acu_jit_load(m, op->b, k->size, i, JIT_T1),
+                 d = acu_jit_target(m, op->d, k->size, i);
+        x86_place a = acu_jit_source(m, op->a, k->size, i), part = bits;
+        if (m->wide) {
+            part.offset += (int32_t)(k->size == 4 ? 2 * i : i);
+            acu_x86_load_mask(x, 2, k->size == 4 ? 16 : 8, part);
+            acu_x86_masked(x, k->size == 4 ? X86_BLENDMD : X86_BLENDMQ, d, b, a, 2);
+        } else {
+            spread(m, bits, i, JIT_T2);
+            acu_x86_vector_by(x, X86_BLENDVPS, d, b, a, JIT_T2 << 4);
+        }
+        acu_jit_done(m, op->d, k->size, i);
+    }
+    return true;
+}
+
+/* Finishes a comparison, whose bits are in RAX. */
+static void store_comparison(ptx_making *m, const ptx_op *op, const known *k) {
+    if (k->joined)
+        acu_x86_word(&m->x,
+                     k->joined == '&'   ? X86_AND
+                     : k->joined == '|' ? X86_OR
+                                        : X86_XOR,
+                     X86_RAX, acu_jit_memory(m, op->c, 0));
+    acu_jit_store_predicate(m, op->d);
+}
+
+static bool compare_in_masks(ptx_making *m, const ptx_op *op, const known *k) {
+    x86 *x = &m->x;
+    unsigned bits = 16, count = vectors_of(m, k->size);
+    want_all(m, op, k, 2);
+    for (unsigned i = 0; i < count; i++)
+        acu_x86_vector_by(x, k->vector, 2 + i, acu_jit_load(m, op->a, k->size, i, JIT_T1),
+                          acu_jit_source(m, op->b, k->size, i), k->predicate);
+    if (k->size == 8) {
+        acu_x86_join_masks(x, 8, 2, 3, 2);
+        acu_x86_join_masks(x, 8, 3, 5, 4);
+    }
+    acu_x86_join_masks(x, bits, 2, 3, 2);
+    acu_x86_take_mask(x, X86_RAX, 2);
+    store_comparison(m, op, k);
+    return true;
+}
+
+enum { EQUAL, LESS, LESS_EQUAL, NOT_EQUAL = 4, NOT_LESS, NOT_LESS_EQUAL };
+
+/* Makes words of ~0 for the lanes of vector i for which the comparison holds, or for which it does
+ * not: then it returns true. AVX2 has few comparisons. */
+static bool compare_words(ptx_making *m, const ptx_op *op, const known *k, unsigned i) {
+    x86 *x = &m->x;
+    bool turned = k->predicate == LESS || k->predicate == NOT_LESS;
+    unsigned a = acu_jit_load(m, turned ? op->b : op->a, 4, i, JIT_T1);
+    x86_place b = acu_jit_source(m, turned ? op->a : op->b, 4, i);
+    if (k->is_float) {
+        acu_x86_vector_by(x, X86_CMPPS, JIT_T1, acu_jit_load(m, op->a, 4, i, JIT_T1),
+                          acu_jit_source(m, op->b, 4, i), k->predicate);
+        return false;
+    }
+    if (k->predicate == EQUAL || k->predicate == NOT_EQUAL) {
+        acu_x86_vector(x, X86_PCMPEQD, JIT_T1, a, b);
+        return k->predicate == NOT_EQUAL;
+    }
+    if (k->is_signed) {
+        acu_x86_vector(x, X86_PCMPGTD, JIT_T1, a, b);
+        return k->predicate == LESS_EQUAL || k->predicate == NOT_LESS;
+    }
+    /* The smaller one is a: a is not above b. */
+    acu_x86_vector(x, X86_PMINUD, JIT_T2, a, b);
+    acu_x86_vector(x, X86_PCMPEQD, JIT_T1, JIT_T2, x86_in(a));
+    return k->predicate == LESS || k->predicate == NOT_LESS_EQUAL;
+}
+
+static bool compare(ptx_making *m, const ptx_op *op, const known *k) {
+    x86 *x = &m->x;
+    if (m->wide)
+        return compare_in_masks(m, op, k);
+    if (k->size != 4)
+        return false;
+    bool inverted = false;
+    want_all(m, op, k, 2);
+    for (unsigned i = 0; i < m->vectors; i++) {
+        x86_register to = i ? X86_RCX : X86_RAX;
+        inverted = compare_words(m, op, k, i);
+        acu_x86_vector(x, X86_MOVMSKPS, to, X86_NONE, x86_in(JIT_T1));
+        if (i) {
+            acu_x86_shift_left(x, X86_RCX, 8 * i);
+            acu_x86_word(x, X86_OR, X86_RAX, x86_in(X86_RCX));
+        }
+    }
+    if (inverted)
+        acu_x86_not(x, X86_RAX);
+    store_comparison(m, op, k);
+    return true;
+}
+
+static bool logic(ptx_making *m, const ptx_op *op, const known *k) {
+    acu_x86_word(&m->x, X86_MOV, X86_RAX, acu_jit_memory(m, op->a, 0));
+    if (k->predicate)
+        acu_x86_word(&m->x, (x86_arithmetic)k->predicate, X86_RAX, acu_jit_memory(m, op->b, 0));
+    else
+        acu_x86_not(&m->x, X86_RAX);
+    acu_jit_store_predicate(m, op->d);
+    return true;
+}
+
+/* ---- shuffles ---- */
+
+/* A value is two vectors, of which any lane can be taken at once. */
+bool acu_jit_shuffle(ptx_making *m, const ptx_op *op) {
+    x86 *x = &m->x;
+    const ptx_shuffle *s = op->more;
+    if (op->masked != acu_ptx_shuffle || !s->is_fixed || !m->wide)
+        return false;
+    acu_jit_want(m, s->value, 4);
+    unsigned low = acu_jit_load(m, s->value, 4, 0, JIT_T1),
+             high = acu_jit_load(m, s->value, 4, 1, JIT_T2);
+    acu_x86_load_number(x, X86_RAX, (uintptr_t)s->from);
+    acu_x86_vector(x, X86_LOAD, JIT_T3, X86_NONE, x86_at(X86_RAX, 0));
+    acu_x86_vector(x, X86_LOAD, JIT_T4, X86_NONE, x86_at(X86_RAX, 64));
+    acu_x86_vector(x, X86_PERMI2D, JIT_T3, low, x86_in(high));
+    acu_x86_vector(x, X86_PERMI2D, JIT_T4, low, x86_in(high));
+    acu_jit_begin(m, op->d, 4);
+    for (unsigned i = 0; i < 2; i++) {
+        acu_x86_vector(x, X86_LOAD, acu_jit_target(m, op->d, 4, i), X86_NONE, x86_in(JIT_T3 + i));
+        acu_jit_done(m, op->d, 4, i);
+    }
+    if (s->predicate != UINT32_MAX) {
+        acu_x86_word_by(x, X86_MOV, x86_in(X86_RAX), (int32_t)s->inside);
+        acu_jit_store_predicate(m, s->predicate);
+    }
+    return true;
+}
+
+/* ---- which operations there are ---- */
+
+static const struct {
+    const char *opcode;
+    translate *translate;
+    x86_vector vector;
+    uint8_t size, predicate;
+    bool is_signed, is_float;
+} rows[] = {
+    {"add.u32", binary, X86_PADDD, 4, 0, false, false},
+    {"add.s32", binary, X86_PADDD, 4, 0, false, false},
+    {"sub.u32", binary, X86_PSUBD, 4, 0, false, false},
+    {"sub.s32", binary, X86_PSUBD, 4, 0, false, false},
+    {"mul.lo.u32", binary, X86_PMULLD, 4, 0, false, false},
+    {"mul.lo.s32", binary, X86_PMULLD, 4, 0, false, false},
+    {"mad.lo.u32", multiply_add, X86_PMULLD, 4, 0, false, false},
+    {"mad.lo.s32", multiply_add, X86_PMULLD, 4, 0, false, false},
+    {"min.u32", binary, X86_PMINUD, 4, 0, false, false},
+    {"min.s32", binary, X86_PMINSD, 4, 0, false, false},
+    {"max.u32", binary, X86_PMAXUD, 4, 0, false, false},
+    {"max.s32", binary, X86_PMAXSD, 4, 0, false, false},
+    {"abs.s32", unary, X86_ABSD, 4, 0, false, false},
+    {"and.b32", binary, X86_PAND, 4, 0, false, false},
+    {"or.b32", binary, X86_POR, 4, 0, false, false},
+    {"xor.b32", binary, X86_PXOR, 4, 0, false, false},
+    {"not.b32", with_pool, X86_PXOR, 4, JIT_ONES / 64, false, false},
+    {"neg.s32", with_pool, X86_PSUBD, 4, JIT_ZERO / 64, true, false},
+    {"shl.b32", binary, X86_PSLLVD, 4, 0, false, false},
+    {"shr.b32", binary, X86_PSRLVD, 4, 0, false, false},
+    {"shr.u32", binary, X86_PSRLVD, 4, 0, false, false},
+    {"shr.s32", binary, X86_PSRAVD, 4, 0, false, false},
+    {"selp.b32", choose, X86_LOAD, 4, 0, false, false},
+    {"selp.u32", choose, X86_LOAD, 4, 0, false, false},
+    {"selp.s32", choose, X86_LOAD, 4, 0, false, false},
+    {"selp.f32", choose, X86_LOAD, 4, 0, false, false},
+
+    {"add.u64", binary, X86_PADDQ, 8, 0, false, false},
+    {"add.s64", binary, X86_PADDQ, 8, 0, false, false},
+    {"sub.u64", binary, X86_PSUBQ, 8, 0, false, false},
+    {"sub.s64", binary, X86_PSUBQ, 8, 0, false, false},
+    {"mul.lo.u64", multiply_long, X86_PMULLQ, 8, 0, false, false},
+    {"mul.lo.s64", multiply_long, X86_PMULLQ, 8, 0, false, false},
+    {"and.b64", binary, X86_PAND, 8, 0, false, false},
+    {"or.b64", binary, X86_POR, 8, 0, false, false},
+    {"xor.b64", binary, X86_PXOR, 8, 0, false, false},
+    {"not.b64", with_pool, X86_PXOR, 8, JIT_ONES / 64, false, false},
+    {"neg.s64", with_pool, X86_PSUBQ, 8, JIT_ZERO / 64, true, false},
+    {"shl.b64", shift_wide, X86_PSLLVQ, 8, 0, false, false},
+    {"shr.b64", shift_wide, X86_PSRLVQ, 8, 0, false, false},
+    {"shr.u64", shift_wide, X86_PSRLVQ, 8, 0, false, false},
+    {"shr.s64", shift_wide, X86_PSRAVQ, 8, 0, false, false},
+    {"selp.b64", choose, X86_LOAD, 8, 0, false, false},
+    {"selp.u64", choose, X86_LOAD, 8, 0, false, false},
+    {"selp.s64", choose, X86_LOAD, 8, 0, false, false},
+    {"selp.f64", choose, X86_LOAD, 8, 0, false, false},
+
+    {"mul.wide.u32", multiply_wide, X86_LOAD, 8, 0, false, false},
+    {"mul.wide.s32", multiply_wide, X86_LOAD, 8, 0, true, false},
+    {"mad.wide.u32", multiply_wide, X86_LOAD, 8, 1, false, false},
+    {"mad.wide.s32", multiply_wide, X86_LOAD, 8, 1, true, false},
+    {"cvt.u64.u32", convert_wide, X86_LOAD, 8, 0, false, false},
+    {"cvt.s64.u32", convert_wide, X86_LOAD, 8, 0, false, false},
+    {"cvt.u64.s32", convert_wide, X86_LOAD, 8, 0, true, false},
+    {"cvt.s64.s32", convert_wide, X86_LOAD, 8, 0, true, false},
+    {"cvt.u32.u64", narrow, X86_LOAD, 4, 0, false, false},
+    {"cvt.u32.s64", narrow, X86_LOAD, 4, 0, false, false},
+    {"cvt.s32.u64", narrow, X86_LOAD, 4, 0, false, false},
+    {"cvt.s32.s64", narrow, X86_LOAD, 4, 0, false, false},
+    {"cvt.u32.u32", unary, X86_LOAD, 4, 0, false, false},
+    {"cvt.u32.s32", unary, X86_LOAD, 4, 0, false, false},
+    {"cvt.s32.u32", unary, X86_LOAD, 4, 0, false, false},
+    {"cvt.s32.s32", unary, X86_LOAD, 4, 0, false, false},
+
+    {"add.f32", binary, X86_ADDPS, 4, 0, false, true},
+    {"add.rn.f32", binary, X86_ADDPS, 4, 0, false, true},
+    {"sub.f32", binary, X86_SUBPS, 4, 0, false, true},
+    {"sub.rn.f32", binary, X86_SUBPS, 4, 0, false, true},
+    {"mul.f32", binary, X86_MULPS, 4, 0, false, true},
+    {"mul.rn.f32", binary, X86_MULPS, 4, 0, false, true},
+    {"min.f32", extreme, X86_MINPS, 4, 0, false, false},
+    {"max.f32", extreme, X86_MAXPS, 4, 1, false, false},
+    {"div.rn.f32", binary, X86_DIVPS, 4, 0, false, true},
+    {"div.approx.f32", binary, X86_DIVPS, 4, 0, false, true},
+    {"div.full.f32", binary, X86_DIVPS, 4, 0, false, true},
+    {"rcp.rn.f32", with_pool, X86_DIVPS, 4, JIT_ONE / 64, true, true},
+    {"rcp.approx.f32", with_pool, X86_DIVPS, 4, JIT_ONE / 64, true, true},
+    {"sqrt.rn.f32", unary, X86_SQRTPS, 4, 0, false, true},
+    {"sqrt.approx.f32", unary, X86_SQRTPS, 4, 0, false, true},
+    {"neg.f32", with_pool, X86_PXOR, 4, JIT_SIGN / 64, false, true},
+    {"abs.f32", with_pool, X86_PAND, 4, JIT_NAN / 64, false, true},
+    {"fma.rn.f32", fused, X86_LOAD, 4, 0, false, true},
+    {"mad.rn.f32", fused, X86_LOAD, 4, 0, false, true},
+    {"cvt.rn.f32.s32", unary, X86_CVTDQ2PS, 4, 0, false, false},
+    {"cvt.rn.f32.u32", unary, X86_CVTUDQ2PS, 4, 0, false, false},
+
+    {"and.pred", logic, X86_LOAD, 0, X86_AND, false, false},
+    {"or.pred", logic, X86_LOAD, 0, X86_OR, false, false},
+    {"xor.pred", logic, X86_LOAD, 0, X86_XOR, false, false},
+    {"not.pred", logic, X86_LOAD, 0, 0, false, false},
+};
+
+/* The predicates of comparisons, of integers and of floats. */
+static const struct {
+    const char *name;
+    uint8_t predicate;
+} integers[] = {{"eq", EQUAL},          {"ne", NOT_EQUAL}, {"lt", LESS}, {"le", LESS_EQUAL},
+                {"gt", NOT_LESS_EQUAL}, {"ge", NOT_LESS},  {"lo", LESS}, {"ls", LESS_EQUAL},
+                {"hi", NOT_LESS_EQUAL}, {"hs", NOT_LESS}},
+  floats[] = {{"eq", 0x00},  {"ne", 0x0c},  {"lt", 0x11},  {"le", 0x12},  {"gt", 0x1e},
+              {"ge", 0x1d},  {"equ", 0x08}, {"neu", 0x04}, {"ltu", 0x19}, {"leu", 0x1a},
+              {"gtu", 0x16}, {"geu", 0x15}, {"num", 0x07}, {"nan", 0x03}};
+
+enum { PLACES = 2048 };
+static known table[PLACES]; /* by handler; written once */
+
+static known *place_of(ptx_handler *handler) {
+    size_t at = ((uintptr_t)handler >> 4) * 31 % PLACES;
+    while (table[at].handler && table[at].handler != handler)
+        at = (at + 1) % PLACES;
+    return &table[at];
+}
+
+static void add(const char *opcode, known k) {
+    const ptx_form *form = acu_ptx_form_find(opcode);
+    if (!form)
+        return;
+    k.handler = acu_ptx_lane_handlers()[form->handler];
+    *place_of(k.handler) = k;
+}
+
+static void add_comparisons(const char *name, known k, const char *type) {
+    static const char *const joins[] = {"", ".and", ".or", ".xor"};
+    for (unsigned n = 0; n < 4; n++) {
+        char opcode[64];
+        snprintf(opcode, sizeof opcode, "setp.%s%s.%s", name, joins[n], type);
+        k.joined = "\0&|^"[n];
+        add(opcode, k);
+    }
+}
+
+static void fill(void) {
+    static const char *const types[] = {"b32", "u32", "s32", "b64", "u64", "s64"};
+    static const x86_vector vectors[] = {X86_PCMPUD, X86_PCMPUD, X86_PCMPD,
+                                         X86_PCMPUQ, X86_PCMPUQ, X86_PCMPQ};
+    *place_of(acu_ptx_copy_all) =
+        (known){.handler = acu_ptx_copy_all, .translate = copy, .vector = X86_LOAD, .size = 4};
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++)
+        add(rows[n].opcode, (known){.translate = rows[n].translate,
+                                    .vector = rows[n].vector,
+                                    .size = rows[n].size,
+                                    .predicate = rows[n].predicate,
+                                    .is_signed = rows[n].is_signed,
+                                    .is_float = rows[n].is_float});
+    for (size_t n = 0; n < sizeof integers / sizeof *integers; n++)
+        for (unsigned type = 0; type < 6; type++)
+            add_comparisons(integers[n].name,
+                            (known){.translate = compare,
+                                    .vector = vectors[type],
+                                    .size = type < 3 ? 4 : 8,
+                                    .predicate = integers[n].predicate,
+                                    .is_signed = type % 3 == 2},
+                            types[type]);
+    for (size_t n = 0; n < sizeof floats / sizeof *floats; n++)
+        add_comparisons(floats[n].name,
+                        (known){.translate = compare,
+                                .vector = X86_CMPPS,
+                                .size = 4,
+                                .predicate = floats[n].predicate,
+                                .is_float = true},
+                        "f32");
+}
+
+bool acu_jit_lanes(ptx_making *m, const ptx_op *op) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, fill);
+    const known *k = place_of(op->full);
+    return k->handler && k->translate(m, op, k);
+}

@@ -1,0 +1,205 @@
+/* Which values vectors have while machine code is written, and how values get there. */
+#include "sim/ptx/jit_inside.h"
+#include "sim/ptx/lower_inside.h"
+
+#include <string.h>
+
+bool acu_jit_is_uniform(ptx_slot slot) {
+    return PTX_SLOT_BANK(slot) != PTX_BANK_WARP;
+}
+
+x86_place acu_jit_memory(const ptx_making *m, ptx_slot slot, size_t offset) {
+    static const x86_register banks[] = {JIT_BANK, JIT_LAUNCH, JIT_BLOCK};
+    (void)m;
+    return x86_at(banks[PTX_SLOT_BANK(slot)], (int32_t)(PTX_SLOT_OFFSET(slot) + offset));
+}
+
+/* ---- versions ---- */
+
+void acu_jit_wrote(ptx_making *m, ptx_slot slot) {
+    if (PTX_SLOT_BANK(slot) == PTX_BANK_WARP)
+        m->versions[PTX_SLOT_OFFSET(slot) / 32] = ++m->writes;
+}
+
+uint32_t acu_jit_version(const ptx_making *m, ptx_slot slot) {
+    return PTX_SLOT_BANK(slot) == PTX_BANK_WARP ? m->versions[PTX_SLOT_OFFSET(slot) / 32] : 0;
+}
+
+/* ---- groups of vectors ---- */
+
+static unsigned first_vector(const ptx_making *m, unsigned group) {
+    return (m->wide ? 6 : 4) + group * m->vectors;
+}
+
+static int find(const ptx_making *m, ptx_slot slot, unsigned part) {
+    for (unsigned g = 0; g < m->group_count; g++)
+        if (m->groups[g].size && m->groups[g].slot == slot && m->groups[g].part == part)
+            return (int)g;
+    return -1;
+}
+
+static x86_place group_memory(const ptx_making *m, const jit_group *group, unsigned vector) {
+    return acu_jit_memory(m, group->slot, (size_t)(group->part * m->vectors + vector) * m->width);
+}
+
+static void store_group(ptx_making *m, unsigned g) {
+    for (unsigned v = 0; v < m->vectors; v++)
+        acu_x86_vector(&m->x, X86_STORE, first_vector(m, g) + v, X86_NONE,
+                       group_memory(m, &m->groups[g], v));
+    m->groups[g].dirty = false;
+}
+
+void acu_jit_load_group(ptx_making *m, unsigned g) {
+    for (unsigned v = 0; v < m->vectors; v++)
+        acu_x86_vector(&m->x, X86_LOAD, first_vector(m, g) + v, X86_NONE,
+                       group_memory(m, &m->groups[g], v));
+}
+
+void acu_jit_flush(ptx_making *m) {
+    for (unsigned g = 0; g < m->group_count; g++)
+        if (m->groups[g].size && m->groups[g].dirty)
+            store_group(m, g);
+}
+
+void acu_jit_flush_one(ptx_making *m, ptx_slot slot) {
+    for (unsigned g = 0; g < m->group_count; g++)
+        if (m->groups[g].size && m->groups[g].slot == slot && m->groups[g].dirty)
+            store_group(m, g);
+}
+
+void acu_jit_forget(ptx_making *m) {
+    memset(m->groups, 0, sizeof m->groups);
+}
+
+void acu_jit_forget_one(ptx_making *m, ptx_slot slot) {
+    for (unsigned g = 0; g < m->group_count; g++)
+        if (m->groups[g].slot == slot)
+            m->groups[g].size = 0;
+}
+
+/* Returns a group for a part of a value, which is not loaded: a free one, or the one that was not
+ * used for longest; -1 if the operation itself uses all. */
+static int take_group(ptx_making *m, ptx_slot slot, unsigned size, unsigned part, bool may_evict) {
+    int best = -1;
+    for (unsigned g = 0; g < m->group_count; g++) {
+        const jit_group *group = &m->groups[g];
+        if (!group->size) {
+            best = (int)g;
+            break;
+        }
+        if (may_evict && group->used != m->now && (best < 0 || group->used < m->groups[best].used))
+            best = (int)g;
+    }
+    if (best < 0)
+        return -1;
+    if (m->groups[best].size && m->groups[best].dirty)
+        store_group(m, (unsigned)best);
+    m->groups[best] = (jit_group){slot, (uint8_t)size, (uint8_t)part, false, m->now};
+    return best;
+}
+
+/* Values of 64 bits need twice as many vectors, which AVX2 has not. */
+static unsigned parts_of(const ptx_making *m, unsigned size) {
+    return size == 4 ? 1 : m->wide ? 2 : 0;
+}
+
+void acu_jit_want(ptx_making *m, ptx_slot slot, unsigned size) {
+    m->wanted[m->wanted_count++] = slot;
+    for (unsigned part = 0; part < parts_of(m, size); part++) {
+        int g = find(m, slot, part);
+        if (g >= 0) {
+            m->groups[g].used = m->now;
+        } else if (m->wide && PTX_SLOT_BANK(slot) == PTX_BANK_WARP) {
+            g = take_group(m, slot, size, part, false);
+            if (g >= 0)
+                acu_jit_load_group(m, (unsigned)g);
+        }
+    }
+}
+
+x86_place acu_jit_source(ptx_making *m, ptx_slot slot, unsigned size, unsigned i) {
+    int g = find(m, slot, i / m->vectors);
+    (void)size;
+    return g >= 0 ? x86_in(first_vector(m, (unsigned)g) + i % m->vectors)
+                  : acu_jit_memory(m, slot, (size_t)i * m->width);
+}
+
+unsigned acu_jit_load(ptx_making *m, ptx_slot slot, unsigned size, unsigned i, unsigned temporary) {
+    x86_place place = acu_jit_source(m, slot, size, i);
+    if (!place.in_memory)
+        return place.number;
+    acu_x86_vector(&m->x, X86_LOAD, temporary, X86_NONE, place);
+    return temporary;
+}
+
+/* ---- results ---- */
+
+static bool is_wanted(const ptx_making *m, ptx_slot slot) {
+    for (unsigned n = 0; n < m->wanted_count; n++)
+        if (m->wanted[n] == slot)
+            return true;
+    return false;
+}
+
+void acu_jit_begin(ptx_making *m, ptx_slot slot, unsigned size) {
+    for (unsigned part = 0; part < parts_of(m, size); part++) {
+        int g = find(m, slot, part);
+        if (g < 0) {
+            g = take_group(m, slot, size, part, true);
+            if (g >= 0 && (m->masked || is_wanted(m, slot)))
+                acu_jit_load_group(m, (unsigned)g);
+        }
+        if (g >= 0) {
+            m->groups[g].used = m->now;
+            m->groups[g].dirty = true;
+        }
+    }
+    acu_jit_wrote(m, slot);
+}
+
+unsigned acu_jit_target(ptx_making *m, ptx_slot slot, unsigned size, unsigned i) {
+    x86_place place = acu_jit_source(m, slot, size, i);
+    return m->masked || place.in_memory ? JIT_T0 : place.number;
+}
+
+/* Puts the active lanes of JIT_T0 into the vector. */
+static void merge(ptx_making *m, unsigned vector, unsigned size, unsigned i) {
+    x86 *x = &m->x;
+    x86_place bits = m->mask_bits, words = m->mask_words;
+    if (m->wide) {
+        bits.offset += (int32_t)(size == 4 ? 2 * i : i);
+        acu_x86_load_mask(x, 1, size == 4 ? 16 : 8, bits);
+        acu_x86_masked(x, size == 4 ? X86_LOAD : X86_LOADQ, vector, X86_NONE, x86_in(JIT_T0), 1);
+        return;
+    }
+    words.offset += (int32_t)(size == 4 ? 32 * i : 16 * i);
+    acu_x86_vector(x, size == 4 ? X86_LOAD : X86_PMOVSXDQ, JIT_T3, X86_NONE, words);
+    acu_x86_vector_by(x, X86_BLENDVPS, vector, vector, x86_in(JIT_T0), JIT_T3 << 4);
+}
+
+void acu_jit_done(ptx_making *m, ptx_slot slot, unsigned size, unsigned i) {
+    x86_place place = acu_jit_source(m, slot, size, i);
+    unsigned vector = place.in_memory ? JIT_T0 : place.number;
+    if (m->masked) {
+        if (place.in_memory) {
+            vector = JIT_T1;
+            acu_x86_vector(&m->x, X86_LOAD, vector, X86_NONE, place);
+        }
+        merge(m, vector, size, i);
+    }
+    if (place.in_memory)
+        acu_x86_vector(&m->x, X86_STORE, vector, X86_NONE, place);
+}
+
+void acu_jit_store_predicate(ptx_making *m, ptx_slot slot) {
+    x86 *x = &m->x;
+    x86_place place = acu_jit_memory(m, slot, 0);
+    if (m->masked) {
+        acu_x86_word(x, X86_MOV, X86_RCX, place);
+        acu_x86_word(x, X86_XOR, X86_RAX, x86_in(X86_RCX));
+        acu_x86_word(x, X86_AND, X86_RAX, m->mask_bits);
+        acu_x86_word(x, X86_XOR, X86_RAX, x86_in(X86_RCX));
+    }
+    acu_x86_store_word(x, place, X86_RAX);
+    acu_jit_wrote(m, slot);
+}

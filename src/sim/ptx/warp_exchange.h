@@ -1,0 +1,18 @@
+/* Shuffles, for machine code. */
+#ifndef ACU_SIM_PTX_WARP_EXCHANGE_H
+#define ACU_SIM_PTX_WARP_EXCHANGE_H
+
+#include "sim/ptx/code.h"
+
+/* What a shuffle does; `more` of its operation, whose handler is acu_ptx_shuffle(). */
+typedef struct ptx_shuffle {
+    ptx_slot value, by, clamp, predicate; /* predicate UINT32_MAX: none */
+    int mode;                             /* up, down, bfly, idx */
+    bool is_fixed; /* `by` and `clamp` are numbers: each lane always takes the value of */
+    uint32_t from[PTX_LANES];
+    uint32_t inside; /* the predicate then */
+} ptx_shuffle;
+
+ptx_handler acu_ptx_shuffle;
+
+#endif

@@ -1,0 +1,193 @@
+/*
+ * Writes instructions of x86-64 into a buffer: those that machine code of kernels consists of. Each
+ * function has the name of the instruction. Vectors have 32 bytes (AVX2) or, if `wide`, 64
+ * (AVX-512); an instruction on vectors is a number of the enum, of which both have the same.
+ */
+#ifndef ACU_SIM_PTX_X86_H
+#define ACU_SIM_PTX_X86_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct x86 {
+    uint8_t *bytes;
+    size_t size, room;
+    bool wide;   /* vectors have 64 bytes */
+    bool failed; /* there is no memory: the bytes are worth nothing */
+} x86;
+
+typedef enum x86_register {
+    X86_RAX,
+    X86_RCX,
+    X86_RDX,
+    X86_RBX,
+    X86_RSP,
+    X86_RBP,
+    X86_RSI,
+    X86_RDI,
+    X86_R8,
+    X86_R9,
+    X86_R10,
+    X86_R11,
+    X86_R12,
+    X86_R13,
+    X86_R14,
+    X86_R15,
+} x86_register;
+
+/* An operand: a register, of numbers or of vectors, or memory at a register and an offset. */
+typedef struct x86_place {
+    bool in_memory;
+    uint8_t number; /* the register, or the memory's */
+    int32_t offset;
+} x86_place;
+
+static inline x86_place x86_in(unsigned number) {
+    return (x86_place){false, (uint8_t)number, 0};
+}
+
+static inline x86_place x86_at(x86_register base, int32_t offset) {
+    return (x86_place){true, (uint8_t)base, offset};
+}
+
+/* Bytes that are no instruction. */
+void acu_x86_bytes(x86 *x, const void *bytes, size_t count);
+
+/* ---- numbers ---- */
+
+/* The operation of two operands; its number is that of the instruction. */
+typedef enum x86_arithmetic {
+    X86_ADD = 0x03,
+    X86_OR = 0x0b,
+    X86_AND = 0x23,
+    X86_SUB = 0x2b,
+    X86_XOR = 0x33,
+    X86_CMP = 0x3b,
+    X86_MOV = 0x8b,
+} x86_arithmetic;
+
+/* How a jump depends on the last comparison. */
+typedef enum x86_condition {
+    X86_BELOW = 2,
+    X86_NOT_BELOW = 3,
+    X86_ZERO = 4,
+    X86_NOT_ZERO = 5,
+    X86_NOT_ABOVE = 6,
+    X86_ABOVE = 7,
+    X86_ALWAYS = 16,
+} x86_condition;
+
+/* d = d op s; of 32 bits, which clears the upper half, and of 64. X86_MOV only takes s. */
+void acu_x86_word(x86 *x, x86_arithmetic op, x86_register d, x86_place s);
+void acu_x86_long(x86 *x, x86_arithmetic op, x86_register d, x86_place s);
+/* The same with a number in place of s. */
+void acu_x86_word_by(x86 *x, x86_arithmetic op, x86_place d, int32_t number);
+void acu_x86_long_by(x86 *x, x86_arithmetic op, x86_place d, int32_t number);
+/* Stores of 32 and 64 bits. */
+void acu_x86_store_word(x86 *x, x86_place d, x86_register s);
+void acu_x86_store_long(x86 *x, x86_place d, x86_register s);
+/* d = s where the last comparison says so. */
+void acu_x86_move_if(x86 *x, x86_condition condition, x86_register d, x86_register s);
+void acu_x86_load_number(x86 *x, x86_register d, uint64_t number);
+void acu_x86_lea(x86 *x, x86_register d, x86_place s);
+void acu_x86_not(x86 *x, x86_register d);
+void acu_x86_shift_left(x86 *x, x86_register d, unsigned by);
+void acu_x86_multiply(x86 *x, x86_register d, x86_place s); /* 64 bits */
+void acu_x86_test_bits(x86 *x, x86_register d, uint32_t bits);
+void acu_x86_push(x86 *x, x86_register s);
+void acu_x86_pop(x86 *x, x86_register d);
+void acu_x86_call(x86 *x, x86_place target);
+void acu_x86_jump_to(x86 *x, x86_register target);
+void acu_x86_return(x86 *x);
+
+/* Jumps to a place that is not known yet; returns what acu_x86_land() takes. */
+size_t acu_x86_jump(x86 *x, x86_condition condition);
+size_t acu_x86_call_near(x86 *x);
+/* Makes a jump, or a call, lead to the byte `at`. */
+void acu_x86_land(x86 *x, size_t jump, size_t at);
+
+/* ---- vectors ---- */
+
+/* pp | map << 2 | W of AVX2 << 4 | W of AVX-512 << 5 | opcode << 8 */
+#define X86_V(pp, map, w, we, opcode) ((pp) | (map) << 2 | (w) << 4 | (we) << 5 | (opcode) << 8)
+typedef enum x86_vector {
+    X86_LOAD = X86_V(0, 1, 0, 0, 0x10),
+    X86_LOADQ = X86_V(1, 1, 0, 1, 0x10), /* X86_LOAD of elements of 64 bits */
+    X86_STORE = X86_V(0, 1, 0, 0, 0x11),
+    X86_SQRTPS = X86_V(0, 1, 0, 0, 0x51),
+    X86_ADDPS = X86_V(0, 1, 0, 0, 0x58),
+    X86_MULPS = X86_V(0, 1, 0, 0, 0x59),
+    X86_SUBPS = X86_V(0, 1, 0, 0, 0x5c),
+    X86_MINPS = X86_V(0, 1, 0, 0, 0x5d),
+    X86_MAXPS = X86_V(0, 1, 0, 0, 0x5f),
+    X86_DIVPS = X86_V(0, 1, 0, 0, 0x5e),
+    X86_CVTDQ2PS = X86_V(0, 1, 0, 0, 0x5b),
+    X86_CVTUDQ2PS = X86_V(3, 1, 0, 0, 0x7a), /* AVX-512 only */
+    X86_CMPPS = X86_V(0, 1, 0, 0, 0xc2),
+    X86_MOVMSKPS = X86_V(0, 1, 0, 0, 0x50), /* AVX2 only */
+    X86_PCMPGTD = X86_V(1, 1, 0, 0, 0x66),  /* AVX2 only */
+    X86_PCMPEQD = X86_V(1, 1, 0, 0, 0x76),  /* AVX2 only */
+    X86_PADDQ = X86_V(1, 1, 0, 1, 0xd4),
+    X86_PAND = X86_V(1, 1, 0, 0, 0xdb),
+    X86_POR = X86_V(1, 1, 0, 0, 0xeb),
+    X86_PXOR = X86_V(1, 1, 0, 0, 0xef),
+    X86_PMULUDQ = X86_V(1, 1, 0, 1, 0xf4),
+    X86_PSUBD = X86_V(1, 1, 0, 0, 0xfa),
+    X86_PSUBQ = X86_V(1, 1, 0, 1, 0xfb),
+    X86_PADDD = X86_V(1, 1, 0, 0, 0xfe),
+    X86_PTEST = X86_V(1, 2, 0, 0, 0x17), /* AVX2 only */
+    X86_PMOVSXDQ = X86_V(1, 2, 0, 0, 0x25),
+    X86_PMULDQ = X86_V(1, 2, 0, 1, 0x28),
+    X86_PMOVZXDQ = X86_V(1, 2, 0, 0, 0x35),
+    X86_PTESTMD = X86_V(1, 2, 0, 0, 0x27), /* AVX-512 only */
+    X86_PMOVQD = X86_V(2, 2, 0, 0, 0x35),  /* AVX-512 only */
+    X86_PMINSD = X86_V(1, 2, 0, 0, 0x39),
+    X86_PMINUD = X86_V(1, 2, 0, 0, 0x3b),
+    X86_PMAXSD = X86_V(1, 2, 0, 0, 0x3d),
+    X86_PMAXUD = X86_V(1, 2, 0, 0, 0x3f),
+    X86_PMULLD = X86_V(1, 2, 0, 0, 0x40),
+    X86_PMULLQ = X86_V(1, 2, 1, 1, 0x40), /* AVX-512 only */
+    X86_ABSD = X86_V(1, 2, 0, 0, 0x1e),
+    X86_PSRLVD = X86_V(1, 2, 0, 0, 0x45),
+    X86_PSRLVQ = X86_V(1, 2, 1, 1, 0x45),
+    X86_PSRAVD = X86_V(1, 2, 0, 0, 0x46),
+    X86_PSRAVQ = X86_V(1, 2, 1, 1, 0x46), /* AVX-512 only */
+    X86_PSLLVD = X86_V(1, 2, 0, 0, 0x47),
+    X86_PSLLVQ = X86_V(1, 2, 1, 1, 0x47),
+    X86_PBROADCASTD = X86_V(1, 2, 0, 0, 0x58),
+    X86_PERMI2D = X86_V(1, 2, 0, 0, 0x76), /* AVX-512 only: of a and b, by d */
+    X86_PBROADCASTQ = X86_V(1, 2, 0, 1, 0x59),
+    X86_BLENDMD = X86_V(1, 2, 0, 0, 0x64), /* AVX-512 only */
+    X86_BLENDMQ = X86_V(1, 2, 1, 1, 0x64), /* AVX-512 only */
+    X86_FMADD213PS = X86_V(1, 2, 0, 0, 0xa8),
+    X86_FMADD231PS = X86_V(1, 2, 0, 0, 0xb8),
+    X86_PCMPUD = X86_V(1, 3, 0, 0, 0x1e),     /* AVX-512 only */
+    X86_PCMPUQ = X86_V(1, 3, 1, 1, 0x1e),     /* AVX-512 only */
+    X86_PCMPD = X86_V(1, 3, 0, 0, 0x1f),      /* AVX-512 only */
+    X86_PCMPQ = X86_V(1, 3, 1, 1, 0x1f),      /* AVX-512 only */
+    X86_EXTRACT128 = X86_V(1, 3, 0, 0, 0x39), /* AVX2 only */
+    X86_EXTRACT256 = X86_V(1, 3, 1, 1, 0x3b), /* AVX-512 only */
+    X86_BLENDVPS = X86_V(1, 3, 0, 0, 0x4a),   /* AVX2 only */
+} x86_vector;
+
+/* d = a op b. Instructions of one operand have no `a`: X86_NONE. X86_STORE, X86_PMOVQD and the
+ * extractions write to b, from d. */
+enum { X86_NONE = 0 };
+void acu_x86_vector(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b);
+/* The same with a byte behind it. */
+void acu_x86_vector_by(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, uint8_t by);
+/* AVX-512: only where the mask register k has bits, the other elements stay. */
+void acu_x86_masked(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, unsigned k);
+void acu_x86_zeroupper(x86 *x);
+
+/* ---- masks of AVX-512 ---- */
+
+/* k = 8 or 16 bits of memory. */
+void acu_x86_load_mask(x86 *x, unsigned k, unsigned bits, x86_place s);
+/* A register = k, of 32 bits. */
+void acu_x86_take_mask(x86 *x, x86_register d, unsigned k);
+/* d = high << bits | low; 8 or 16 bits each. */
+void acu_x86_join_masks(x86 *x, unsigned bits, unsigned d, unsigned high, unsigned low);
+
+#endif

@@ -1,0 +1,289 @@
+/* Machine code of kernels: when it is made, and accesses whose lanes lie in all ways that it tells
+ * apart. */
+#include "ptx_test.h"
+
+#include "sim/ptx/jit.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char twice[] = WORD("", "add.u32 %r2, %r1, %r1;\n");
+
+static bool has_jit(void) {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return false;
+#endif
+}
+
+static void begin_as(const char *configuration) {
+    acu_sim_reset(configuration);
+    OK(cuInit(0));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+}
+
+/* Returns how many kernels become machine code while a kernel runs that doubles words. */
+static unsigned made_by(const char *text, unsigned threads) {
+    uint32_t words[64];
+    const uint64_t before = acu_ptx_jit_count();
+    count_up(words, 64);
+    run(text, 1, threads, words, 64);
+    for (uint32_t n = 0; n < threads; n++)
+        assert_int_equal(words[n], 2 * n);
+    return (unsigned)(acu_ptx_jit_count() - before);
+}
+
+/* ---- when it is made ---- */
+
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE              65
+#define PR_MDWE_REFUSE_EXEC_GAIN 1
+#endif
+
+/* Runs a kernel where no memory may become executable. */
+static int run_refused(void) {
+    uint32_t words[32];
+    if (prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0))
+        return 2;
+    acu_sim_reset(MACHINE ",jit=always");
+    if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context))
+        return 3;
+    count_up(words, 32);
+    run(twice, 1, 32, words, 32);
+    return words[31] == 62 && acu_ptx_jit_count() == 0 ? 0 : 4;
+}
+
+TEST(a_system_that_refuses_executable_memory) {
+    int ends[2], status;
+    char said[512] = "";
+    const char *preloaded = getenv("LD_PRELOAD");
+    if (preloaded && strstr(preloaded, "vgpreload")) /* Valgrind needs such memory itself */
+        skip();
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        _exit(run_refused());
+    }
+    close(ends[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(read(ends[0], said, sizeof said - 1) >= 0);
+    close(ends[0]);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 2 || !has_jit())
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_non_null(strstr(said, "the system lets no memory be executed"));
+}
+
+TEST(options_decide_what_is_made) {
+    begin_as(MACHINE ",jit=0");
+    assert_int_equal(made_by(twice, 64), 0);
+    begin_as(MACHINE ",jit=always,check=memory");
+    assert_int_equal(made_by(twice, 64), 0);
+    begin_as(MACHINE ",jit=1");
+    assert_int_equal(made_by(twice, 64), 0); /* it ends too soon */
+    begin_as(MACHINE ",jit=always");
+    assert_int_equal(made_by(twice, 64), has_jit());
+    begin_as(MACHINE ",jit=avx2");
+    assert_int_equal(made_by(twice, 64), has_jit());
+}
+
+/* The only warp of a kernel becomes hot in a loop, of which it is in the middle then. */
+TEST(a_loop_that_becomes_hot) {
+    begin_as(MACHINE ",jit=1");
+    assert_int_equal(made_by(WORD("", "mov.u32 %r3, 100000;\nmov.u32 %r2, 0;\nL:\n"
+                                      "xor.b32 %r2, %r2, %r3;\nxor.b32 %r2, %r2, %r3;\n"
+                                      "sub.u32 %r3, %r3, 1;\nsetp.ne.u32 %p1, %r3, 0;\n"
+                                      "@%p1 bra L;\nadd.u32 %r2, %r1, %r1;\n"),
+                             64),
+                     has_jit());
+}
+
+/* ---- how lanes lie ---- */
+
+enum { LANES = 64, ELEMENTS = 256 };
+
+static uint32_t random_word(void) {
+    static uint64_t seed = 7;
+    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(seed >> 33);
+}
+
+/* Fills in where the lanes' elements are, in one of the ways that machine code tells apart, or in
+ * one that is nearly that. */
+static void choose_indices(uint32_t *index, unsigned way) {
+    const uint32_t by = random_word() % 64, part = 8u << way / 6 % 3;
+    for (uint32_t n = 0; n < LANES; n++)
+        switch (way % 6) {
+        case 0:
+            index[n] = by + n;
+            break;
+        case 1:
+            index[n] = by;
+            break;
+        case 2:
+            index[n] = by + n / part * 3 + n % part;
+            break;
+        case 3:
+            index[n] = by + n / part;
+            break;
+        case 4:
+            index[n] = by + LANES - n;
+            break;
+        default:
+            index[n] = random_word() % 128;
+        }
+    if (random_word() % 4 == 0)
+        index[random_word() % LANES] ^= 1;
+}
+
+/* Of memory: the elements that are read, those that are written, and the indices. */
+typedef struct content {
+    uint32_t in[ELEMENTS * 2], out[ELEMENTS * 2], index[LANES];
+} content;
+
+/* A thread's index is a word behind the elements. The first two kernels read by index and write in
+ * order; the others read in order, and go to shared memory and back, and to memory, by index. Lanes
+ * whose bit is not in `m` do nothing. */
+static const char *const kernels[4] = {
+#define KERNEL(type, size, copies)                                                                 \
+    HEAD                                                                                           \
+        ".entry k(.param .u64 p, .param .u32 m) {\n.reg .b32 %r<9>; .reg .b64 %d<20>; .reg .pred " \
+        "%p;\n.reg .b" type " %v;\n.shared .align 8 .b8 s[2048];\nld.param.u64 %d1, [p];\n"        \
+        "ld.param.u32 %r5, [m];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %d2, %r1, 4;\n"                \
+        "add.u64 %d3, %d1, %d2;\nld.global.u32 %r2, [%d3+4096];\nmul.wide.u32 %d4, %r1, " size     \
+        ";\nadd.u64 %d4, %d1, %d4;\nmul.wide.u32 %d5, %r2, " size                                  \
+        ";\nadd.u64 %d5, %d1, %d5;\nmul.lo.u32 %r4, %r2, " size                                    \
+        ";\nmov.u32 %r7, s;\nadd.u32 %r4, %r4, %r7;\nand.b32 %r6, %r1, 31;\nshr.u32 %r6, %r5, "    \
+        "%r6;\nand.b32 %r6, %r6, 1;\n"                                                             \
+        "setp.eq.u32 %p, %r6, 0;\n@%p bra $end;\n" copies "$end:\nret;\n}\n"
+    KERNEL("32", "4", "ld.global.b32 %v, [%d5];\nst.global.b32 [%d4+2048], %v;\n"),
+    KERNEL("64", "8", "ld.global.b64 %v, [%d5];\nst.global.b64 [%d4+2048], %v;\n"),
+    KERNEL("32", "4",
+           "ld.global.b32 %v, [%d4];\nst.shared.b32 [%r4], %v;\nld.shared.b32 %v, [%r4];\n"
+           "st.global.b32 [%d5+2048], %v;\n"),
+    KERNEL("64", "8",
+           "ld.global.b64 %v, [%d4];\nst.shared.b64 [%r4], %v;\nld.shared.b64 %v, [%r4];\n"
+           "st.global.b64 [%d5+2048], %v;\n"),
+};
+
+/* Does what the kernel does, warp by warp, as the interpreter: lanes that write to one place do so
+ * in their order, and read what the last one of the warp wrote. */
+static void expect(content *c, unsigned kernel, uint32_t mask) {
+    const size_t size = kernel % 2 ? 8 : 4;
+    char *in = (char *)c->in, *out = (char *)c->out;
+    for (uint32_t first = 0; first < LANES; first += 32)
+        for (unsigned step = 0; step < 2; step++)
+            for (uint32_t n = first; n < first + 32; n++) {
+                if (!(mask >> (n & 31) & 1))
+                    continue;
+                const uint32_t i = c->index[n];
+                uint32_t last = n;
+                for (uint32_t other = first; other < first + 32; other++)
+                    if (c->index[other] == i && mask >> (other & 31) & 1)
+                        last = other;
+                if (kernel < 2)
+                    memcpy(out + n * size, in + i * size, size);
+                else
+                    memcpy(out + i * size, in + last * size, size);
+            }
+}
+
+static void copy_by_index(const char *configuration) {
+    static content before, after, expected;
+    begin_as(configuration);
+    CUdeviceptr at;
+    OK(cuMemAlloc(&at, sizeof after));
+    for (unsigned kernel = 0; kernel < 4; kernel++) {
+        CUmodule module = load_text(kernels[kernel]);
+        for (unsigned way = 0; way < 200; way++) {
+            uint32_t mask = way % 3 == 0 ? random_word() ^ random_word() << 16 : ~UINT32_C(0);
+            void *args[] = {&at, &mask};
+            for (size_t n = 0; n < (size_t)ELEMENTS * 2; n++)
+                before.in[n] = random_word();
+            choose_indices(before.index, way);
+            expected = before;
+            expect(&expected, kernel, mask);
+            OK(cuMemcpyHtoD(at, &before, sizeof before));
+            OK(launch(module, "k", 1, LANES, args));
+            OK(cuCtxSynchronize());
+            OK(cuMemcpyDtoH(&after, at, sizeof after));
+            assert_memory_equal(&after, &expected, sizeof after);
+        }
+        OK(cuModuleUnload(module));
+    }
+    OK(cuMemFree(at));
+}
+
+TEST(accesses_of_any_pattern) {
+    copy_by_index(MACHINE ",jit=0");
+    copy_by_index(MACHINE ",jit=always");
+    copy_by_index(MACHINE ",jit=avx2");
+}
+
+/* The last lane is one element behind the allocation. */
+TEST(an_access_beyond_the_end) {
+    const char *const configurations[] = {MACHINE ",jit=always", MACHINE ",jit=avx2"};
+    for (unsigned n = 0; n < 2; n++)
+        for (unsigned shift = 0; shift < 2; shift++) {
+            CUdeviceptr at;
+            begin_as(configurations[n]);
+            CUmodule module =
+                load_text(shift ? WORD("", "ld.global.u32 %r2, [%d3+4];\n")
+                                : WORD(".shared .align 4 .b8 s[128];\n",
+                                       "shl.b32 %r5, %r9, 2;\nmov.u32 %r6, s;\nadd.u32 %r5, %r5, "
+                                       "%r6;\nld.shared.u32 %r2, [%r5+4];\n"));
+            void *args[] = {&at};
+            OK(cuMemAlloc(&at, 128));
+            OK(launch(module, "k", 1, 32, args));
+            assert_int_equal(cuCtxSynchronize(), 700);
+        }
+    begin_as(MACHINE);
+}
+
+/* ---- branches that become guards ---- */
+
+#define BRANCHES                                                                                   \
+    "and.b32 %r3, %r1, 3;\nsetp.lt.u32 %p1, %r3, 2;\nsetp.eq.u32 %p2, %r3, 1;\n"                   \
+    "mov.u32 %r2, 5;\nmov.u32 %r4, 7;\n@%p1 bra L1;\nadd.u32 %r2, %r2, %r1;\n"                     \
+    "xor.b32 %r4, %r4, %r2;\nbra L2;\nL1:\nmul.lo.u32 %r2, %r2, %r1;\nL2:\n"      /* two sides */  \
+    "@!%p2 bra L3;\nadd.u32 %r4, %r4, 100;\nL3:\n"                                /* one */        \
+    "@%p2 bra L4;\nsetp.eq.u32 %p2, %r3, 3;\n@%p2 add.u32 %r4, %r4, 1000;\nL4:\n" /* changes %p2   \
+                                                                                   */              \
+    "add.u32 %r2, %r2, %r4;\n"
+
+TEST(short_branches) {
+    const char *const configurations[] = {MACHINE ",jit=0", MACHINE ",jit=always",
+                                          MACHINE ",jit=avx2"};
+    for (unsigned n = 0; n < 3; n++) {
+        uint32_t words[64];
+        begin_as(configurations[n]);
+        count_up(words, 64);
+        run(WORD("", BRANCHES), 1, 50, words, 64);
+        for (uint32_t i = 0; i < 50; i++) {
+            const uint32_t low = i % 4;
+            const uint32_t a = low < 2 ? 5 * i : 5 + i, b = low < 2 ? 7 : 7 ^ a;
+            assert_int_equal(words[i], a + b + (low == 1 ? 100 : 0) + (low == 3 ? 1000 : 0));
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_system_that_refuses_executable_memory), /* before CUDA is used */
+        C(options_decide_what_is_made),
+        C(a_loop_that_becomes_hot),
+        C(accesses_of_any_pattern),
+        C(an_access_beyond_the_end),
+        C(short_branches),
+    };
+    return RUN(tests);
+}
