@@ -349,8 +349,8 @@ void acu_sim_log(int warning, const char *text);
  * the kernel's argument, a tiled tensor map; `at` has a coordinate for each dimension, the first
  * one is that of the elements that lie together. The tile has no gaps and is not shuffled, whatever
  * the map's swizzling is. They return 0, and copy nothing, where the map is none, is one of im2col,
- * of interleaved channels or of elements of less than a byte, and where the first coordinate is no
- * multiple of 16 bytes, which a GPU refuses.
+ * of interleaved channels or of elements of less than a byte; and, as a GPU refuses that, where the
+ * first coordinate is no multiple of 16 bytes, or a coordinate of a store is negative.
  */
 
 /** Copies a tile out of the tensor; what lies outside of the tensor is 0. */

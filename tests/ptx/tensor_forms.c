@@ -223,6 +223,21 @@ static uint64_t number_of(const unsigned char *bytes, size_t size) {
     return number;
 }
 
+/* Prints the line of a form, or compares it with that of the GPU, which has the name, too. */
+static void take_line(const char *name, const char *line) {
+    char end[256], begin[256];
+    snprintf(end, sizeof end, " %s\n", name);
+    snprintf(begin, sizeof begin, "\n%s fails: ", name);
+    if (!answers)
+        fputs(line, stdout);
+    else if (strstr(answers, line))
+        progress->agree++;
+    else if (strstr(answers, end) || strstr(answers, begin))
+        printf("%s differs: %s", name, line), progress->differ++;
+    else
+        progress->unknown++;
+}
+
 static void take_answer(const char *name, const void *out, size_t bytes, bool keep) {
     char line[256];
     snprintf(line, sizeof line, "%016llx %s\n", (unsigned long long)number_of(out, bytes), name);
@@ -231,14 +246,7 @@ static void take_answer(const char *name, const void *out, size_t bytes, bool ke
         fwrite(out, 1, bytes, kept);
         fflush(kept);
     }
-    if (!answers)
-        fputs(line, stdout);
-    else if (strstr(answers, line))
-        progress->agree++;
-    else if (strstr(answers, strchr(line, ' ')))
-        printf("%s differs\n", name), progress->differ++;
-    else
-        progress->unknown++;
+    take_line(name, line);
 }
 
 void take_result(const char *name, int code, const void *out, size_t bytes, bool keep) {
@@ -248,10 +256,9 @@ void take_result(const char *name, int code, const void *out, size_t bytes, bool
         take_answer(name, out, bytes, keep);
         return;
     }
-    printf("%s fails: %d\n", name, code);
-    if (!progress)
-        return;
-    progress->differ++;
+    char line[256];
+    snprintf(line, sizeof line, "%s fails: %d\n", name, code);
+    take_line(name, line);
     fflush(stdout);
     _exit(FAILED);
 }

@@ -116,10 +116,11 @@ static size_t tensor_bytes(const tensor *t) {
     return t->rank > 1 ? t->strides[t->rank - 2] * t->shape[t->rank - 1] : t->shape[0] * t->size;
 }
 
-/* Where a tile is: it begins 16 bytes before the tensor, or ends behind it; a GPU takes tiles only
- * that begin at multiples of 16 bytes. */
-typedef enum place { BEFORE, BEHIND, PLACES } place;
-static const char *const place_names[] = {"before", "behind"};
+/* Where a tile is: it begins 16 bytes before the tensor, or ends behind it along the first
+ * dimension and begins before it along others, or only ends behind it; a GPU takes tiles only that
+ * begin at multiples of 16 bytes, and stores none that begins before the tensor. */
+typedef enum place { BEFORE, BEHIND, BEYOND, PLACES } place;
+static const char *const place_names[] = {"before", "behind", "beyond"};
 
 static int first_element(const tensor *t, place where) {
     unsigned bytes = (unsigned)t->shape[0] * t->size;
@@ -136,7 +137,7 @@ static tensor make(unsigned type, unsigned rank, unsigned swizzle, place where) 
         t.shape[i] = shape[i];
         t.box[i] = i ? box[i] : (swizzle ? 16u << swizzle : 64) / t.size;
         t.steps[i] = i == 2 ? 2 : 1;
-        t.at[i] = at[i];
+        t.at[i] = where == BEYOND && at[i] < 0 ? 0 : at[i];
         bytes *= shape[i];
         bytes = i ? bytes : (bytes + 15) / 16 * 16 + 16;
         t.strides[i] = bytes;
@@ -151,7 +152,7 @@ static tensor make_columns(unsigned rank, unsigned swizzle, place where) {
     for (unsigned i = 0; i < rank; i++)
         t.steps[i] = i == 1 ? 2 : 1;
     for (unsigned i = 0; i + 2 < rank; i++) {
-        t.lower[i] = -1;
+        t.lower[i] = where == BEYOND ? 0 : -1;
         t.upper[i] = -1 - (int)(i % 2);
         t.at[i + 1] = i ? 0 : 1;
         t.offsets[i] = (uint16_t)(2 - i % 2);
@@ -208,7 +209,7 @@ static void store(const char *name, const tensor *t, unsigned type, const char *
     take_result(name, code, tensor_memory, tensor_bytes(t), true);
 }
 
-static void reductions(void) {
+static void reductions(place where) {
     static const char *const rows[] = {
         "add u32 s32 u64 s64 f16 bf16 f32 f64",
         "min u32 s32 u64 s64 f16 bf16",
@@ -226,9 +227,10 @@ static void reductions(void) {
             const char *at = strstr(rows[n], word);
             if (!at || (at[strlen(word)] && at[strlen(word)] != ' '))
                 continue;
-            tensor t = make(type, 2, 3, type % PLACES);
-            snprintf(name, sizeof name, "cp.reduce.async.bulk.tensor.%.*s %s",
-                     (int)strcspn(rows[n], " "), rows[n], types[type].name);
+            tensor t = make(type, 2, 3, where == BEYOND ? BEYOND : type % 2);
+            snprintf(name, sizeof name, "cp.reduce.async.bulk.tensor.%.*s %s%s",
+                     (int)strcspn(rows[n], " "), rows[n], types[type].name,
+                     where == BEYOND ? " beyond" : "");
             snprintf(opcode, sizeof opcode,
                      "cp.reduce.async.bulk.tensor.2d.global.shared::cta.%.*s.tile.bulk_group",
                      (int)strcspn(rows[n], " "), rows[n]);
@@ -373,7 +375,8 @@ void copy_forms(void) {
         for (unsigned n = 0; n < 6; n++)
             interleaved(n / 3, 3 + n % 3, where);
     }
-    reductions();
+    reductions(BEFORE);
+    reductions(BEYOND);
 }
 
 /* ---- questions ---- */

@@ -277,9 +277,8 @@ static void load_element(const tensor *t, size_t in_tile, size_t in_tensor, char
         memcpy(tile + in_tile, memory + in_tensor, t->kind.size);
         return;
     }
-    memset(tile + in_tile, 0, t->kind.size);
-    for (size_t i = 0; t->nan && i < t->kind.size; i++)
-        tile[in_tile + i] = (char)(i % 2 ? 0x7f : 0xf7);
+    for (unsigned n = 0; n < t->kind.size; n++)
+        tile[in_tile + n] = (char)(t->nan ? (n % 2 ? 0x7f : 0xf7) : 0);
 }
 
 static void store_element(const tensor *t, size_t in_tile, size_t in_tensor, char *tile,
@@ -350,7 +349,21 @@ static void check_load(const tensor *t, const char *mode) {
     assert_memory_equal(expected, tile_bytes, bytes);
 }
 
-static void check_store(const tensor *t, const char *mode) {
+/* Moves a tile into the tensor where it begins before that, which no GPU stores. */
+static tensor behind_begin(const tensor *from) {
+    tensor t = *from;
+    for (unsigned i = 0; i < t.rank; i++) {
+        t.at[i] = t.at[i] < 0 ? 0 : t.at[i];
+        if (i > 0 && i + 1 < t.rank) {
+            t.lower[i - 1] = 0;
+            t.upper[i - 1] = (int)t.shape[i] + t.upper[i - 1] > 0 ? t.upper[i - 1] : 0;
+        }
+    }
+    return t;
+}
+
+static void check_store(const tensor *from, const char *mode) {
+    const tensor moved = behind_begin(from), *t = &moved;
     fill(tensor_bytes, t->bytes);
     fill(tile_bytes, sizeof tile_bytes);
     memcpy(expected, tensor_bytes, t->bytes);
@@ -421,6 +434,7 @@ TEST(tiles_are_reduced) {
         choose_row(&t);
         choose_shape(&t, t.rank > 3 ? 5 : 9);
         choose_first(&t);
+        t = behind_begin(&t);
         fill(tensor_bytes, t.bytes);
         fill(tile_bytes, sizeof tile_bytes);
         memcpy(expected, tensor_bytes, t.bytes);
@@ -484,12 +498,11 @@ TEST(tiles_of_floats_are_added) {
     end_memory();
 }
 
-/* Subnormal numbers stay what they are, and those of tf32 are rounded to 10 bits, as an H200 did,
- * whether the type says that it flushes them or not. */
+/* Numbers of tf32 are rounded to 10 bits, and no type flushes subnormal numbers, as an H200 did. */
 TEST(loads_convert_floats) {
     static const uint32_t kept[][2] = {{0x3f800001, 0x3f800001},
                                        {0x00000001, 0x00000001},
-                                       {0x804a3d85, 0x804a3d85},
+                                       {0x807fe000, 0x807fe000},
                                        {0x7f800000, 0x7f800000},
                                        {0x00800000, 0x00800000}};
     static const uint32_t rounded[][2] = {
@@ -680,6 +693,13 @@ TEST(copies_that_fail) {
     tensor columns = random_columns(3);
     check_fault(&columns, copy_kernel(LOADS, 3, ".tile", ""), 715);
     check_interleaved_faults();
+    memset(tile_bytes, 0x11, sizeof tile_bytes);
+    t = small(CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, 4);
+    check_fault(&t, copy_kernel(STORES, 2, "", ""), 801);
+    memset(tile_bytes, 0, sizeof tile_bytes);
+    tile_bytes[0] = 1;
+    t = small(CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ, 4);
+    check_fault(&t, copy_kernel(STORES, 2, "", ""), 801);
     t = small(CU_TENSOR_MAP_DATA_TYPE_UINT8, 1);
     t.shape[0] = t.box[0] = t.strides[0] = 16;
     check_fault(&t, copy_kernel(REDUCES, 2, "", ".add"), 801);
@@ -711,6 +731,14 @@ TEST(tiles_begin_at_multiples_of_16_bytes) {
             check_load(&t, "");
         }
         end_memory();
+    }
+    tensor stored = small(CU_TENSOR_MAP_DATA_TYPE_UINT32, 4);
+    for (unsigned i = 0; i < 2; i++) {
+        stored.at[i] = -4;
+        check_fault(&stored, copy_kernel(STORES, 2, "", ""), 715);
+        assert_non_null(strstr(last_reason, "stores no tile that begins before its tensor"));
+        check_fault(&stored, copy_kernel(REDUCES, 2, "", ".add"), 715);
+        stored.at[i] = 0;
     }
     tensor t = random_columns(3);
     t.at[0] = 1;

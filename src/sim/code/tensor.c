@@ -12,6 +12,9 @@ static int copy_tile(const acu_sim_launch *launch, const void *bytes, const int 
         acu_ptx_tensor_bits(map.type) < 8 || map.interleave || !ptx_tensor_begins(&map, at[0]))
         return 0;
     ptx_tensor_walk walk = {.map = &map};
+    for (unsigned i = 0; store && i < map.rank; i++)
+        if (at[i] < 0)
+            return 0;
     for (unsigned i = 0; i < map.rank; i++)
         walk.first[i] = walk.at[i] = at[i];
     size_t size = acu_ptx_tensor_bits(map.type) / 8, row = map.box[0] * size;

@@ -119,15 +119,14 @@ static bool is_tf32(unsigned type) {
 }
 
 /* Returns a number of tf32: the nearest one of 10 bits, the even one of two; all that is no number
- * becomes the same. Subnormal numbers are rounded, too, whether the map flushes them or not. */
+ * becomes the same. Subnormal numbers are rounded, too. */
 static uint32_t to_tf32(uint32_t word) {
     if ((word & 0x7fffffff) > 0x7f800000)
         return 0x7fffe000;
     return (word + 0xfff + (word >> 13 & 1)) & ~UINT32_C(0x1fff);
 }
 
-/* Rounds a row's elements of tf32. Subnormal numbers of f32 stay what they are, also where the
- * map's type flushes them: so does an H200. */
+/* Makes of a row's elements what their type says. Types with FTZ flush nothing that is loaded. */
 static void convert(const tile_copy *t, char *elements, size_t bytes) {
     for (size_t at = 0; is_tf32(t->map.type) && at < bytes; at += 4) {
         uint32_t word;
@@ -137,11 +136,23 @@ static void convert(const tile_copy *t, char *elements, size_t bytes) {
     }
 }
 
-/* An H200 makes 0x7ff7 of each 16 bits that are to be NaN, whatever the type. */
+/* Refuses to store what the type may change. */
+static void check_stored(const tile_copy *t, const char *elements, size_t bytes) {
+    bool flushes = t->map.type == PTX_TENSOR_F32_FTZ || t->map.type == PTX_TENSOR_TF32_FTZ;
+    for (size_t at = 0; (flushes || is_tf32(t->map.type)) && at < bytes; at += 4) {
+        uint32_t word;
+        memcpy(&word, elements + at, sizeof word);
+        if ((flushes && word & 0x7fffff && !(word & 0x7f800000)) ||
+            (is_tf32(t->map.type) && to_tf32(word) != word))
+            refuse(t, "and store numbers that tf32 or a type with FTZ may change");
+    }
+}
+
+/* What is no number is 0x7ff7 in each 16 bits, whatever the type is. */
 static void fill_row(const tile_copy *t, char *row) {
-    static const unsigned char nan[] = {0xf7, 0x7f};
-    for (size_t at = 0; at < t->row; at++)
-        row[at] = (char)(t->map.fill ? nan[at % 2] : 0);
+    memset(row, t->map.fill ? 0xf7 : 0, t->row);
+    for (size_t at = 1; t->map.fill && at < t->row; at += 2)
+        row[at] = 0x7f;
 }
 
 /* Returns where the elements of a row are in the tensor. */
@@ -170,6 +181,16 @@ static ptx_type reduced_type(unsigned type, ptx_change change) {
     return acu_ptx_is_reduction(change, (ptx_type)types[type]) ? (ptx_type)types[type] : PTX_NONE;
 }
 
+/* An H200 stores no tile that begins before the tensor, nor pixels there. */
+static void check_begin(const tile_copy *t) {
+    for (unsigned i = 0; i < t->map.rank; i++)
+        if (t->walk.at[i] < 0)
+            acu_ptx_fail(
+                t->w, t->lane, t->op, 715, 0,
+                "coordinate %u is %lld: a GPU stores no tile that begins before its tensor", i,
+                (long long)t->walk.at[i]);
+}
+
 static void store_row(tile_copy *t, char *row) {
     const tensor_copy *c = t->op->more;
     unsigned begin;
@@ -181,7 +202,7 @@ static void store_row(tile_copy *t, char *row) {
     if (c->reduces && !type)
         refuse(t, "and reduce elements of this type");
     char *elements = elements_at(t, address, inside, true), *from = row + (size_t)begin * t->unit;
-    convert(t, from, inside);
+    check_stored(t, from, inside);
     if (!c->reduces)
         memcpy(elements, from, inside);
     for (size_t at = 0; c->reduces && at < inside; at += t->size) {
@@ -210,8 +231,10 @@ static void copy_rows(tile_copy *t, bool loads) {
         if (loads)
             load_row(t, row);
         copy_chunks(t, at, row, loads);
-        if (!loads)
+        if (!loads) {
+            check_begin(t);
             store_row(t, row);
+        }
         acu_ptx_tensor_next(&t->walk);
     }
 }

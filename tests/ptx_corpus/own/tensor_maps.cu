@@ -96,11 +96,11 @@ int main() {
     int *in = on_device(a.size(), a.data()), *out = on_device(b.size(), b.data());
     CUtensorMap from = map_of(in, COLUMNS, ROWS, STRIDE), to = map_of(out, ROWS, COLUMNS, STRIDE);
     transpose<<<(ROWS + TILE - 1) / TILE, 128>>>(from, to);
-    add<<<1, 64>>>(to, -4, COLUMNS - 8);
+    add<<<1, 64>>>(to, ROWS - 28, COLUMNS - 8);
     to_host(b.data(), out, b.size());
     for (int y = 0; y < ROWS; y++)
         for (int x = 0; x < COLUMNS; x++)
-            right[x * STRIDE + y] = a[y * STRIDE + x] + (y < TILE - 4 && x >= COLUMNS - 8 ? 3 : 0);
+            right[x * STRIDE + y] = a[y * STRIDE + x] + (y >= ROWS - 28 && x >= COLUMNS - 8 ? 3 : 0);
     long wrong = 0;
     for (size_t i = 0; i < b.size(); i++)
         wrong += b[i] != right[i];
