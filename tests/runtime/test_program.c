@@ -125,11 +125,12 @@ static void a_program_says_its_name(void **state) {
 
 static void a_program_has_owners(void **state) {
     (void)state;
-    acu_program *program = made();
+    acu_program *program = made(), *owned = program;
     assert_ptr_equal(acu_program_retain(program), program);
     OK(acu_program_release(program));
     assert_string_equal(acu_program_name(program), "add_one");
-    acu_program_cleanup(&program);
+    acu_program_cleanup(&owned);
+    assert_null(owned);
     assert_string_equal(acu_program_name(program), "");
     assert_null(acu_program_retain(program));
     FAILS(ACU_ERROR_HANDLE, "released already", acu_program_release(program));

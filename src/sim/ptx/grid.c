@@ -135,7 +135,8 @@ static void add_last(ptx_worker *worker, ptx_block *block) {
     *end = block;
 }
 
-/* Returns whether the device runs more blocks beside those that have begun. */
+/* Returns whether the device runs more blocks beside those that have begun. Each worker may begin
+ * one that is too many: they look at the same time, and a worker without a block needs one. */
 static bool has_room(const ptx_worker *worker) {
     const unsigned most = worker->launch->resident;
     return !most || atomic_load_explicit(&worker->grid->alive, memory_order_relaxed) < most;
