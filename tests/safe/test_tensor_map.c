@@ -164,6 +164,28 @@ static void the_largest_tiles(void **state) {
     assert_null(map);
 }
 
+/* W, channels and N: 16 bytes, or 32, are four channels, or eight, at each place along W. */
+static void interleaved_tensors(void **state) {
+    (void)state;
+    NEEDS_TENSOR_MAPS();
+    acu_tensor_map *map = NULL;
+    acu_tensor t = {
+        .rank = 3, .shape = {8, 7, 32}, .box = {8, 4, 1}, .interleave = ACU_TENSOR_INTERLEAVE_16B};
+    OK(acu_tensor_map_create(x, &t, &map)); /* 128 bytes twice for 7 channels, 32 times */
+    OK(acu_tensor_map_release(map));
+    t.shape[2] = 33;
+    FAILS(acu_tensor_map_create(x, &t, &map), ACU_ERROR_RANGE, "the tensor has 8448 bytes");
+    t.shape[2] = 32;
+    t.strides[0] = 112;
+    FAILS(acu_tensor_map_create(x, &t, &map), ACU_ERROR_ARGUMENT,
+          "strides[0] is 112 bytes: dimension 0 alone takes 128");
+    t.strides[0] = 0;
+    t.interleave = ACU_TENSOR_INTERLEAVE_32B;
+    t.swizzle = ACU_TENSOR_SWIZZLE_32B;
+    OK(acu_tensor_map_create(x, &t, &map)); /* 256 bytes, 32 times */
+    OK(acu_tensor_map_release(map));
+}
+
 /* Whatever the checks let through, CUDA takes: on a GPU this compares them with the driver. */
 static void what_is_checked_is_taken(void **state) {
     (void)state;
@@ -563,13 +585,21 @@ static void each_call_fails_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TENSOR_TEST(what_cuda_would_refuse),   TENSOR_TEST(the_largest_tiles),
-        TENSOR_TEST(what_is_checked_is_taken), TENSOR_TEST(what_does_not_fit_in_the_buffer),
-        TENSOR_TEST(types_of_elements),        TENSOR_TEST(packed_elements),
-        TENSOR_TEST(what_is_too_old),          TENSOR_TEST(a_kernel_copies_tiles),
-        TENSOR_TEST(uses_are_ordered),         TENSOR_TEST(the_map_leads_to_another_buffer),
-        TENSOR_TEST(a_graph_keeps_the_map),    TENSOR_TEST(raw_maps),
-        TENSOR_TEST(pitched_buffers),          TENSOR_TEST(each_call_fails_once),
+        TENSOR_TEST(what_cuda_would_refuse),
+        TENSOR_TEST(the_largest_tiles),
+        TENSOR_TEST(interleaved_tensors),
+        TENSOR_TEST(what_is_checked_is_taken),
+        TENSOR_TEST(what_does_not_fit_in_the_buffer),
+        TENSOR_TEST(types_of_elements),
+        TENSOR_TEST(packed_elements),
+        TENSOR_TEST(what_is_too_old),
+        TENSOR_TEST(a_kernel_copies_tiles),
+        TENSOR_TEST(uses_are_ordered),
+        TENSOR_TEST(the_map_leads_to_another_buffer),
+        TENSOR_TEST(a_graph_keeps_the_map),
+        TENSOR_TEST(raw_maps),
+        TENSOR_TEST(pitched_buffers),
+        TENSOR_TEST(each_call_fails_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

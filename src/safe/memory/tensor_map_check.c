@@ -133,10 +133,24 @@ static unsigned alignment_of(const acu_tensor *t) {
     return t->interleave == ACU_TENSOR_INTERLEAVE_32B || is_spread(t) ? 32 : 16;
 }
 
+/* Returns the bits that lie together at a place of the first dimension: an element; or, of
+ * interleaved channels, where that dimension is W, 16 or 32 bytes of them. */
+static unsigned unit_of(const acu_tensor *t, unsigned bits) {
+    const bool interleaved = t->mode == ACU_TENSOR_TILED && t->interleave;
+    return !interleaved ? bits : t->interleave == ACU_TENSOR_INTERLEAVE_16B ? 128 : 256;
+}
+
+/* Returns how many strides of a dimension a tensor has: of interleaved channels, the last dimension
+ * but one, as many as there are units. */
+static uint64_t places_of(const acu_tensor *t, unsigned bits, unsigned i) {
+    const unsigned unit = unit_of(t, bits);
+    return unit != bits && i + 2 == t->rank ? (t->shape[i] * bits + unit - 1) / unit : t->shape[i];
+}
+
 static int check_strides(const check *c) {
     const acu_tensor *t = c->t;
     const unsigned alignment = alignment_of(t);
-    uint64_t least = (t->shape[0] * c->bits + 7) / 8;
+    uint64_t least = (t->shape[0] * unit_of(t, c->bits) + 7) / 8;
     for (unsigned i = 0; i + 1 < t->rank; i++) {
         RULE(c, t->strides[i] % alignment == 0 && t->strides[i] < (uint64_t)1 << 40u,
              "strides[%u] is %llu bytes: it must be a multiple of %u, and less than 2^40", i,
@@ -263,9 +277,9 @@ void *acu_tensor_map_address(const acu_buffer *buffer, const acu_tensor *tensor)
 /* Returns the bytes from the first element to behind the last one; the strides were checked, so
  * that nothing overflows. */
 static uint64_t bytes_of(const acu_tensor *t, unsigned bits) {
-    uint64_t bytes = (t->shape[0] * bits + 7) / 8;
+    uint64_t bytes = (t->shape[0] * unit_of(t, bits) + 7) / 8;
     for (unsigned i = 1; i < t->rank; i++) {
-        const uint64_t more = (t->shape[i] - 1) * t->strides[i - 1];
+        const uint64_t more = (places_of(t, bits, i) - 1) * t->strides[i - 1];
         bytes = more > UINT64_MAX - bytes ? UINT64_MAX : bytes + more;
     }
     return bytes;
@@ -292,14 +306,14 @@ int acu_tensor_map_check_place(const char *call, const acu_buffer *buffer, const
 /* Fills in what is 0. */
 static void complete(const check *c, acu_tensor *t) {
     const bool pitched = c->buffer->pitched && t->rank > 1;
-    uint64_t next = (t->shape[0] * c->bits + 7) / 8;
+    uint64_t next = (t->shape[0] * unit_of(t, c->bits) + 7) / 8;
     for (unsigned i = 0; i < ACU_TENSOR_MAX_RANK; i++)
         if (t->steps[i] == 0)
             t->steps[i] = 1;
     for (unsigned i = 0; i + 1 < t->rank; i++) {
         if (t->strides[i] == 0)
             t->strides[i] = i == 0 && pitched ? acu_pitched_layout_of(c->buffer)->row_pitch : next;
-        next = t->strides[i] * t->shape[i + 1];
+        next = t->strides[i] * places_of(t, c->bits, i + 1);
     }
 }
 
