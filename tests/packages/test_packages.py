@@ -139,6 +139,8 @@ def test_vcpkg(tmp_path: Path) -> None:
     (config,) = (tmp_path / "installed").glob("*/share/anycuda/anycuda-config.cmake")
     run("cmake", "-S", PROJECT, "-B", tmp_path / "found", f"-Danycuda_DIR={config.parent}")
     run("cmake", "--build", tmp_path / "found")
+    assert run(tmp_path / "found/consumer") == "linked\n"
+    assert run(tmp_path / "found/consumer_sim") == "simulated 1 2 3\n"
 
 
 STUBS = """
