@@ -159,11 +159,10 @@ static bool load_simulated(acu_search *s) {
     return load_sim(s);
 }
 
-/* Finds a compiler or a linker; the simulator's is taken only where no real one is found. */
-static bool load_any_compiler(acu_search *s) {
-    if (load_any(s))
-        return true;
-    return is_simulated() && load_simulated(s);
+/* A library that follows another one makes code, a compiler or a linker: the simulator's is taken
+ * where no real one is found. */
+static bool load_real_or_simulated(acu_search *s) {
+    return load_any(s) || (s->library->follows && is_simulated() && load_simulated(s));
 }
 
 /* Loads a library, or records why it cannot be loaded. The caller holds ACU_LOCK_LOAD. */
@@ -187,10 +186,8 @@ static bool load(acu_library *library, const acu_load_options *options) {
         loaded = load_only(&s, library->info->env, env);
     else if (library->id == ACU_CUDA && is_simulated())
         loaded = load_simulated(&s);
-    else if (library->id == ACU_NVRTC || library->id == ACU_NVJITLINK)
-        loaded = load_any_compiler(&s);
     else
-        loaded = load_any(&s);
+        loaded = load_real_or_simulated(&s);
     loading = false;
     being_loaded = NULL;
     free(s.candidates);

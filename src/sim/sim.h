@@ -79,8 +79,8 @@ typedef struct acu_sim_config {
     bool profile; /* kernels count what they do */
     bool profile_table;
     char profile_file[SIM_OPTION]; /* where the counts are written at exit; "": nowhere */
-    unsigned jit;         /* hot kernels become machine code */
-    unsigned threads; /* that execute a kernel; 0: one for each processor */
+    unsigned jit;                  /* hot kernels become machine code */
+    unsigned threads;              /* that execute a kernel; 0: one for each processor */
     bool seeded;
     uint64_t seed;
 } acu_sim_config;
