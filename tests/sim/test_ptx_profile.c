@@ -379,7 +379,7 @@ TEST(a_line_of_the_source) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        /* These make processes of their own, before this one uses CUDA. */
+        /* The first three tests make processes, which must be before this one uses CUDA. */
         cmocka_unit_test(a_table),
         cmocka_unit_test(a_file),
         cmocka_unit_test(a_line_of_the_source),

@@ -98,7 +98,7 @@ TEST(another_configuration) {
  * second one. */
 static void launch_source(void) {
     CUmodule module =
-        load_text(HEAD ".file 1 \"/home/me/sum.cu\"\n.file 2 \"/home/me/asum.cu\"\n"
+        load_text(HEAD ".file 1 \"/code/sum.cu\"\n.file 2 \"/code/asum.cu\"\n"
                        ".entry _Z3sumPi(.param .u64 p) {\n.reg .b32 %r<9>; .reg .pred %p<2>;\n"
                        ".loc 1 7 1\nmov.u32 %r1, 5;\nadd.u32 %r2, %r1, 1;\n.loc 2 7 1\n"
                        "add.u32 %r3, %r2, 1;\n.loc 1 8 1\nadd.u32 %r3, %r2, 1;\n.loc 1 7 9\nL:\n"
@@ -112,9 +112,9 @@ static void launch_source(void) {
 TEST(a_line_of_the_source) {
     run_alone(MACHINE ",trap=sum:sum.cu:7x9", launch_source);
     assert_int_equal(stops(), 3);
-    expect_said("stopped before mov.u32 in line 9 of the PTX (/home/me/sum.cu:7); block");
-    expect_said("stopped before add.u32 in line 17 of the PTX (/home/me/sum.cu:7); block");
-    run_alone(MACHINE ",trap=_Z3sumPi:me/sum.cu:8x9", launch_source);
+    expect_said("stopped before mov.u32 in line 9 of the PTX (/code/sum.cu:7); block");
+    expect_said("stopped before add.u32 in line 17 of the PTX (/code/sum.cu:7); block");
+    run_alone(MACHINE ",trap=_Z3sumPi:code/sum.cu:8x9", launch_source);
     assert_int_equal(stops(), 1);
     run_alone(MACHINE ",trap=sum:asum.cu:7x9", launch_source);
     assert_int_equal(stops(), 1);

@@ -213,7 +213,7 @@ static void check_shared(ptx_making *m, jit_aside *aside, unsigned size) {
     acu_x86_long(x, X86_ADD, X86_R8, x86_at(X86_RCX, offsetof(ptx_block, shared)));
 }
 
-/* The same for the allocation that the operation accessed last. */
+/* Leaves where the bytes at RAX are not in the allocation that the operation accessed last. */
 static void check_global(ptx_making *m, jit_aside *aside, const ptx_op *op, unsigned size) {
     x86 *x = &m->x;
     size_t range = op->site * sizeof(ptx_site) + offsetof(ptx_site, range);

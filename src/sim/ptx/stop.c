@@ -15,7 +15,7 @@ static void stop(ptx_warp *w, const ptx_op *op) {
 
 /* ---- where ---- */
 
-/* Returns whether the path ends with what was asked for: "sum.cu" of "/home/me/sum.cu". */
+/* Returns whether the path ends with what was asked for: "sum.cu" of "/code/sum.cu". */
 static bool ends_with(const char *path, const char *wanted) {
     size_t length = strlen(path), end = strlen(wanted);
     if (end > length || strcmp(path + length - end, wanted) != 0)

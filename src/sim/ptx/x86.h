@@ -81,7 +81,7 @@ typedef enum x86_condition {
 /* d = d op s; of 32 bits, which clears the upper half, and of 64. X86_MOV only takes s. */
 void acu_x86_word(x86 *x, x86_arithmetic op, x86_register d, x86_place s);
 void acu_x86_long(x86 *x, x86_arithmetic op, x86_register d, x86_place s);
-/* The same with a number in place of s. */
+/* d = d op number; of 32 bits, and of 64. */
 void acu_x86_word_by(x86 *x, x86_arithmetic op, x86_place d, int32_t number);
 void acu_x86_long_by(x86 *x, x86_arithmetic op, x86_place d, int32_t number);
 /* Stores of 32 and 64 bits. */
@@ -175,7 +175,7 @@ typedef enum x86_vector {
  * extractions write to b, from d. */
 enum { X86_NONE = 0 };
 void acu_x86_vector(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b);
-/* The same with a byte behind it. */
+/* d = a op b, of an instruction that ends with a byte, such as a comparison's kind. */
 void acu_x86_vector_by(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, uint8_t by);
 /* AVX-512: only where the mask register k has bits, the other elements stay. */
 void acu_x86_masked(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, unsigned k);
