@@ -207,7 +207,7 @@ CASE(textures_and_arrays_of_another_context) {
     OK(cuCtxPushCurrent(made));
     SAYS_EITHER(cudaErrorInvalidValue, cudaErrorInvalidResourceHandle,
                 cudaGetTextureObjectResourceDesc(&said, texture)); /* a GPU answered both */
-    SAYS(cudaSuccess, cudaDestroyTextureObject(texture));          /* again */
+    SAYS(cudaSuccess, cudaDestroyTextureObject(texture)); /* the other context's call did nothing */
     (void)cudaGetLastError();
     OK(cuCtxDestroy(made));
 }

@@ -57,19 +57,18 @@ TEST(the_log_says_what_is_wrong) {
     } refused[] = {
         {CUDA_ERROR_INVALID_PTX, ".func f() {\n.reg .f32 %f<3>;\nadd.f32 %f1, %f2, 1;\nret;\n}\n",
          "ptxas application ptx input, line 6; error   : Arguments mismatch for instruction 'add'\n"
-         "ptxas fatal   : Ptx assembly aborted due to errors\n"},
+         "ptxas fatal   : Ptx assembly aborted due to errors"},
         {CUDA_ERROR_INVALID_PTX, ".entry f() {\nbra nowhere;\n}\n",
          "ptxas application ptx input, line 5; error   : Unknown symbol 'nowhere'\n"
-         "ptxas fatal   : Ptx assembly aborted due to errors\n"},
+         "ptxas fatal   : Ptx assembly aborted due to errors"},
         {CUDA_ERROR_INVALID_PTX, ".entry f() {\nret }\n",
          "ptxas application ptx input, line 5; fatal   : Parsing error near '}': syntax error\n"
-         "ptxas fatal   : Ptx assembly aborted due to errors\n"},
+         "ptxas fatal   : Ptx assembly aborted due to errors"},
         {CUDA_ERROR_INVALID_PTX, ".extern .func g();\n.func f() { call g; ret; }\n",
-         "ptxas fatal   : Unresolved extern function 'g'\n"},
-        {CUDA_ERROR_INVALID_PTX, ".func g();\n",
-         "ptxas fatal   : Unresolved extern function 'g'\n"},
+         "ptxas fatal   : Unresolved extern function 'g'"},
+        {CUDA_ERROR_INVALID_PTX, ".func g();\n", "ptxas fatal   : Unresolved extern function 'g'"},
         {CUDA_ERROR_INVALID_PTX, ".extern .global .u32 v[];\n",
-         "ptxas fatal   : Unresolved extern variable 'v'\n"},
+         "ptxas fatal   : Unresolved extern variable 'v'"},
         {CUDA_SUCCESS, ".extern .func g();\n.extern .func vprintf();\n.func f() { call vprintf; }",
          ""},
     };
@@ -381,6 +380,15 @@ TEST(a_kernel_node_by_its_kernel) {
     OK(cuGraphAddKernelNode(&node, graph, NULL, 0, &params));
     OK(cuGraphKernelNodeGetParams(node, &got));
     assert_ptr_equal(got.kern, kernel);
+    CUfunction function;
+    OK(cuKernelGetFunction(&function, kernel)); /* a GPU says both, whichever was named */
+    assert_ptr_equal(got.func, function);
+    params.func = function;
+    params.kern = NULL;
+    OK(cuGraphKernelNodeSetParams(node, &params));
+    OK(cuGraphKernelNodeGetParams(node, &got));
+    assert_true(got.func == function && got.kern == kernel);
+    params.func = NULL;
     params.ctx = (CUcontext)(void *)&graph;
     SAYS(CUDA_ERROR_INVALID_CONTEXT, cuGraphAddKernelNode(&node, graph, NULL, 0, &params));
     params.ctx = NULL;

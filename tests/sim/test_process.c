@@ -152,27 +152,49 @@ TEST(a_process_may_be_short_of_addresses) {
     assert_string_equal(said, "");
 }
 
-/* Returns 0 where a launch returns the error of its kernel, 1 where a later call does. */
-static int launches_a_trap(void) {
+/* Loads a kernel that ends in a trap; NULL where that fails. */
+static CUfunction a_trap(void) {
     CUdevice device;
     CUcontext context;
     CUmodule module;
     CUfunction function;
-    if (cuInit(0) || cuDeviceGet(&device, 0) || cuDevicePrimaryCtxRetain(&context, device) ||
-        cuCtxSetCurrent(context) ||
-        cuModuleLoadData(&module, ".version 8.0\n.target sm_80\n.address_size 64\n"
-                                  ".entry k() {\ntrap;\n}\n") ||
-        cuModuleGetFunction(&function, module, "k"))
-        return 99;
-    const CUresult launched = cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
+    return cuInit(0) || cuDeviceGet(&device, 0) || cuDevicePrimaryCtxRetain(&context, device) ||
+                   cuCtxSetCurrent(context) ||
+                   cuModuleLoadData(&module, ".version 8.0\n.target sm_80\n.address_size 64\n"
+                                             ".entry k() {\ntrap;\n}\n") ||
+                   cuModuleGetFunction(&function, module, "k")
+               ? NULL
+               : function;
+}
+
+/* Waits for the kernel; returns 0 if the launch returned its error, 1 if only the wait does. */
+static int who_says(CUresult launched) {
     const CUresult waited = cuCtxSynchronize();
     return waited != CUDA_ERROR_LAUNCH_FAILED ? 98 : launched == waited ? 0 : 1;
+}
+
+static int launches_a_trap(void) {
+    CUfunction function = a_trap();
+    return function ? who_says(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL))
+                    : 99;
+}
+
+static int launches_a_graph_with_a_trap(void) {
+    const CUDA_KERNEL_NODE_PARAMS params = {a_trap(), 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL, NULL};
+    CUgraphNode node;
+    CUgraph graph;
+    CUgraphExec exec;
+    if (cuGraphCreate(&graph, 0) || cuGraphAddKernelNode(&node, graph, NULL, 0, &params) ||
+        cuGraphInstantiate(&exec, graph, 0))
+        return 99;
+    return who_says(cuGraphLaunch(exec, NULL));
 }
 
 TEST(launches_that_block) {
     setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
     assert_int_equal(alone("devices=1", launches_a_trap), 0);
     assert_int_equal(alone("devices=1,seed=3", launches_a_trap), 0);
+    assert_int_equal(alone("devices=1", launches_a_graph_with_a_trap), 0);
     setenv("CUDA_LAUNCH_BLOCKING", "0", 1);
     assert_int_equal(alone("devices=1,seed=3", launches_a_trap), 1);
     unsetenv("CUDA_LAUNCH_BLOCKING");

@@ -240,8 +240,8 @@ TEST(reserved_memory) {
         16, 1, words, 64);
     for (int block = 0; block < 16; block++) {
         assert_int_equal(words[4 * block], 5);
-        assert_int_equal(words[4 * block + 1], 1024);
-        assert_int_equal(words[4 * block + 2], 32 << 16 | 1024);
+        assert_int_equal(words[4 * block + 1], 288);
+        assert_int_equal(words[4 * block + 2], 128 << 16 | 1024);
         assert_int_equal(words[4 * block + 3], 7);
     }
 }
@@ -270,24 +270,55 @@ TEST(recursion_as_deep_as_the_limit) {
     assert_int_equal(words[0], 8002000);
 }
 
-/* What ptxas refuses: more than 48 KiB of static shared memory, more than 64 KiB of constants. */
+/* What the driver refuses: more static shared memory than the device has for a kernel that asks for
+ * it, and more than 64 KiB of constants. ptxas refuses more than 48 KiB of the first. */
 TEST(too_much_static_memory) {
     CUmodule module;
-    OK(cuModuleUnload(load_text(HEAD ".shared .b8 unused[60000];\n.const .b8 c[65536];\n"
+    OK(cuModuleUnload(load_text(HEAD ".shared .b8 unused[240000];\n.const .b8 c[65536];\n"
                                      ".entry k() {\n.shared .b8 s[49152];\n"
                                      "st.shared.u8 [s], 1;\nret;\n}\n")));
     SAYS(CUDA_ERROR_INVALID_PTX,
-         cuModuleLoadData(&module, HEAD ".entry k() {\n.shared .b8 s[49153];\n"
+         cuModuleLoadData(&module, HEAD ".entry k() {\n.shared .b8 s[232449];\n"
                                         "st.shared.u8 [s], 1;\nret;\n}\n"));
     SAYS(CUDA_ERROR_INVALID_PTX,
-         cuModuleLoadData(&module, HEAD ".shared .b8 s[60000];\n"
+         cuModuleLoadData(&module, HEAD ".shared .b8 s[240000];\n"
                                         ".entry k() {\nst.shared.u8 [s], 1;\nret;\n}\n"));
     SAYS(CUDA_ERROR_INVALID_PTX,
          cuModuleLoadData(&module, HEAD ".const .b8 a[60000];\n.const .b8 b[6000];\n"));
     SAYS(CUDA_ERROR_INVALID_PTX,
-         cuModuleLoadData(&module, HEAD ".func f() {\n.shared .b8 s[60000];\n"
+         cuModuleLoadData(&module, HEAD ".func f() {\n.shared .b8 s[240000];\n"
                                         "st.shared.u8 [s], 1;\nret;\n}\n"
                                         ".entry k() {\ncall f;\nret;\n}\n"));
+}
+
+/* An H200 takes 60000 bytes, and has what is left for dynamic shared memory. */
+TEST(much_static_memory) {
+    CUmodule module = load_text(HEAD ".entry k() {\n.shared .b8 s[60000];\n"
+                                     "st.shared.u8 [s+59999], 1;\nret;\n}\n");
+    CUfunction function;
+    int bytes;
+    OK(cuModuleGetFunction(&function, module, "k"));
+    OK(cuFuncGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function));
+    assert_int_equal(bytes, 60000);
+    OK(cuFuncGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function));
+    assert_int_equal(bytes, 232448 - 60000);
+    OK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    OK(cuCtxSynchronize());
+    OK(cuModuleUnload(module));
+}
+
+/* A GPU's reads of constants find what is behind a constant, or zeros, and never fail. */
+TEST(reads_beyond_constants) {
+    uint32_t words[32];
+    run(HEAD ".const .b32 c[4] = {5, 6, 7, 8};\n.entry k(.param .u64 p) {\n.reg .b32 %r<4>;\n"
+             ".reg .b64 %d<5>;\nld.param.u64 %d1, [p];\nmov.u32 %r1, %tid.x;\n"
+             "mul.wide.u32 %d2, %r1, 4;\nadd.u64 %d1, %d1, %d2;\nmul.wide.u32 %d4, %r1, 2000;\n"
+             "mov.u64 %d3, c;\nadd.u64 %d3, %d3, %d4;\nld.const.u32 %r2, [%d3];\n"
+             "ld.const.u32 %r3, [c+4];\nadd.u32 %r2, %r2, %r3;\nst.global.u32 [%d1], %r2;\n"
+             "ret;\n}\n",
+        1, 32, words, 32);
+    for (int lane = 0; lane < 32; lane++)
+        assert_int_equal(words[lane], lane ? 6 : 11);
 }
 
 int main(void) {
@@ -306,6 +337,8 @@ int main(void) {
         C(recursion_without_an_end),
         C(recursion_as_deep_as_the_limit),
         C(too_much_static_memory),
+        C(much_static_memory),
+        C(reads_beyond_constants),
     };
     return RUN(tests);
 }

@@ -100,6 +100,9 @@ cudaError_t acu_sim_cuDeviceGetName(char *name, int len, CUdevice dev);
 cudaError_t acu_sim_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib,
                                             CUdevice srcDevice, CUdevice dstDevice);
 cudaError_t acu_sim_cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev);
+cudaError_t acu_sim_cuDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements,
+                                                       CUarray_format format,
+                                                       unsigned int numChannels, CUdevice dev);
 cudaError_t acu_sim_cuDeviceGetUuid(CUuuid *uuid, CUdevice dev);
 cudaError_t acu_sim_cuDeviceGraphMemTrim(CUdevice device);
 cudaError_t acu_sim_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active);
@@ -604,6 +607,11 @@ cudaError_t acu_sim_cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuui
                                          unsigned int flags);
 cudaError_t acu_sim_cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                          unsigned int flags);
+cudaError_t acu_sim_cuSurfObjectCreate(CUsurfObject *pSurfObject,
+                                       const CUDA_RESOURCE_DESC *pResDesc);
+cudaError_t acu_sim_cuSurfObjectDestroy(CUsurfObject surfObject);
+cudaError_t acu_sim_cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc,
+                                                CUsurfObject surfObject);
 cudaError_t acu_sim_cuTensorMapEncodeIm2col(CUtensorMap *tensorMap,
                                             CUtensorMapDataType tensorDataType,
                                             cuuint32_t tensorRank, void *globalAddress,
@@ -644,6 +652,14 @@ cudaError_t acu_sim_cuTensorMapEncodeTiled(CUtensorMap *tensorMap,
                                            CUtensorMapL2promotion l2Promotion,
                                            CUtensorMapFloatOOBfill oobFill);
 cudaError_t acu_sim_cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress);
+cudaError_t acu_sim_cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pResDesc,
+                                      const CUDA_TEXTURE_DESC *pTexDesc,
+                                      const CUDA_RESOURCE_VIEW_DESC *pResViewDesc);
+cudaError_t acu_sim_cuTexObjectDestroy(CUtexObject texObject);
+cudaError_t acu_sim_cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc, CUtexObject texObject);
+cudaError_t acu_sim_cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *pResViewDesc,
+                                                   CUtexObject texObject);
+cudaError_t acu_sim_cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *pTexDesc, CUtexObject texObject);
 cudaError_t acu_sim_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode);
 cudaError_t acu_sim_cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy,
                                        unsigned int initialRefcount, unsigned int flags);

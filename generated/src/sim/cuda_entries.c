@@ -706,6 +706,20 @@ CUresult acu_sim_entry_cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuDeviceGetTexture1DLinearMaxWidth, cuDeviceGetTexture1DLinearMaxWidth,
+          cuDeviceGetTexture1DLinearMaxWidth)
+CUresult acu_sim_entry_cuDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements,
+                                                          CUarray_format format,
+                                                          unsigned int numChannels, CUdevice dev) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuDeviceGetTexture1DLinearMaxWidth(maxWidthInElements, format, numChannels,
+                                                            dev);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuDeviceGetUuid, cuDeviceGetUuid, cuDeviceGetUuid_v2)
 CUresult acu_sim_entry_cuDeviceGetUuid(CUuuid *uuid, CUdevice dev) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -4893,6 +4907,38 @@ CUresult acu_sim_entry_cuStreamWriteValue64_ptsz(CUstream stream, CUdeviceptr ad
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuSurfObjectCreate, cuSurfObjectCreate, cuSurfObjectCreate)
+CUresult acu_sim_entry_cuSurfObjectCreate(CUsurfObject *pSurfObject,
+                                          const CUDA_RESOURCE_DESC *pResDesc) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuSurfObjectCreate(pSurfObject, pResDesc);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuSurfObjectDestroy, cuSurfObjectDestroy, cuSurfObjectDestroy)
+CUresult acu_sim_entry_cuSurfObjectDestroy(CUsurfObject surfObject) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuSurfObjectDestroy(surfObject);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuSurfObjectGetResourceDesc, cuSurfObjectGetResourceDesc, cuSurfObjectGetResourceDesc)
+CUresult acu_sim_entry_cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc,
+                                                   CUsurfObject surfObject) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuSurfObjectGetResourceDesc(pResDesc, surfObject);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuTensorMapEncodeIm2col, cuTensorMapEncodeIm2col, cuTensorMapEncodeIm2col)
 CUresult acu_sim_entry_cuTensorMapEncodeIm2col(CUtensorMap *tensorMap,
                                                CUtensorMapDataType tensorDataType,
@@ -4979,6 +5025,63 @@ CUresult acu_sim_entry_cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *g
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
         result = acu_sim_cuTensorMapReplaceAddress(tensorMap, globalAddress);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexObjectCreate, cuTexObjectCreate, cuTexObjectCreate)
+CUresult acu_sim_entry_cuTexObjectCreate(CUtexObject *pTexObject,
+                                         const CUDA_RESOURCE_DESC *pResDesc,
+                                         const CUDA_TEXTURE_DESC *pTexDesc,
+                                         const CUDA_RESOURCE_VIEW_DESC *pResViewDesc) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexObjectCreate(pTexObject, pResDesc, pTexDesc, pResViewDesc);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexObjectDestroy, cuTexObjectDestroy, cuTexObjectDestroy)
+CUresult acu_sim_entry_cuTexObjectDestroy(CUtexObject texObject) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexObjectDestroy(texObject);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexObjectGetResourceDesc, cuTexObjectGetResourceDesc, cuTexObjectGetResourceDesc)
+CUresult acu_sim_entry_cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc,
+                                                  CUtexObject texObject) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexObjectGetResourceDesc(pResDesc, texObject);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexObjectGetResourceViewDesc, cuTexObjectGetResourceViewDesc,
+          cuTexObjectGetResourceViewDesc)
+CUresult acu_sim_entry_cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *pResViewDesc,
+                                                      CUtexObject texObject) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexObjectGetResourceViewDesc(pResViewDesc, texObject);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexObjectGetTextureDesc, cuTexObjectGetTextureDesc, cuTexObjectGetTextureDesc)
+CUresult acu_sim_entry_cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *pTexDesc,
+                                                 CUtexObject texObject) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexObjectGetTextureDesc(pTexDesc, texObject);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
@@ -5152,6 +5255,8 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      (acu_fn)acu_sim_entry_cuDeviceGetP2PAttribute, false, 8000},
     {&acu_function_cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId",
      (acu_fn)acu_sim_entry_cuDeviceGetPCIBusId, false, 4010},
+    {&acu_function_cuDeviceGetTexture1DLinearMaxWidth, "cuDeviceGetTexture1DLinearMaxWidth",
+     (acu_fn)acu_sim_entry_cuDeviceGetTexture1DLinearMaxWidth, false, 11010},
     {&acu_function_cuDeviceGetUuid, "cuDeviceGetUuid_v2", (acu_fn)acu_sim_entry_cuDeviceGetUuid,
      false, 9020},
     {&acu_function_cuDeviceGraphMemTrim, "cuDeviceGraphMemTrim",
@@ -5873,6 +5978,12 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      (acu_fn)acu_sim_entry_cuStreamWriteValue64, false, 9000},
     {&acu_function_cuStreamWriteValue64_ptds, "cuStreamWriteValue64_v2_ptsz",
      (acu_fn)acu_sim_entry_cuStreamWriteValue64_ptsz, true, 9000},
+    {&acu_function_cuSurfObjectCreate, "cuSurfObjectCreate",
+     (acu_fn)acu_sim_entry_cuSurfObjectCreate, false, 5000},
+    {&acu_function_cuSurfObjectDestroy, "cuSurfObjectDestroy",
+     (acu_fn)acu_sim_entry_cuSurfObjectDestroy, false, 5000},
+    {&acu_function_cuSurfObjectGetResourceDesc, "cuSurfObjectGetResourceDesc",
+     (acu_fn)acu_sim_entry_cuSurfObjectGetResourceDesc, false, 5000},
     {&acu_function_cuTensorMapEncodeIm2col, "cuTensorMapEncodeIm2col",
      (acu_fn)acu_sim_entry_cuTensorMapEncodeIm2col, false, 12000},
     {&acu_function_cuTensorMapEncodeIm2colWide, "cuTensorMapEncodeIm2colWide",
@@ -5881,6 +5992,16 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      (acu_fn)acu_sim_entry_cuTensorMapEncodeTiled, false, 12000},
     {&acu_function_cuTensorMapReplaceAddress, "cuTensorMapReplaceAddress",
      (acu_fn)acu_sim_entry_cuTensorMapReplaceAddress, false, 12000},
+    {&acu_function_cuTexObjectCreate, "cuTexObjectCreate", (acu_fn)acu_sim_entry_cuTexObjectCreate,
+     false, 5000},
+    {&acu_function_cuTexObjectDestroy, "cuTexObjectDestroy",
+     (acu_fn)acu_sim_entry_cuTexObjectDestroy, false, 5000},
+    {&acu_function_cuTexObjectGetResourceDesc, "cuTexObjectGetResourceDesc",
+     (acu_fn)acu_sim_entry_cuTexObjectGetResourceDesc, false, 5000},
+    {&acu_function_cuTexObjectGetResourceViewDesc, "cuTexObjectGetResourceViewDesc",
+     (acu_fn)acu_sim_entry_cuTexObjectGetResourceViewDesc, false, 5000},
+    {&acu_function_cuTexObjectGetTextureDesc, "cuTexObjectGetTextureDesc",
+     (acu_fn)acu_sim_entry_cuTexObjectGetTextureDesc, false, 5000},
     {&acu_function_cuThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode",
      (acu_fn)acu_sim_entry_cuThreadExchangeStreamCaptureMode, false, 10010},
     {&acu_function_cuUserObjectCreate, "cuUserObjectCreate",
@@ -5890,4 +6011,4 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
     {&acu_function_cuUserObjectRetain, "cuUserObjectRetain",
      (acu_fn)acu_sim_entry_cuUserObjectRetain, false, 11030},
 };
-const size_t acu_sim_cuda_entry_count = 442;
+const size_t acu_sim_cuda_entry_count = 451;

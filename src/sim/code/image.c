@@ -474,11 +474,11 @@ cudaError_t acu_sim_image_load(const void *code, size_t size, const acu_sim_opti
     cudaError_t result = read_code(code, size, options->links, image, why, sizeof why);
     if (result && result != cudaErrorNotSupported && why[0])
         acu_record_reason("the PTX is refused: %s", why);
+    const bool is_last =
+        strncmp(why, "ptxas ", 6) == 0 && strncmp(why, "ptxas application", 17) != 0;
     if (result && why[0])
-        snprintf(log, sizeof log, "%s\n%s", why,
-                 strncmp(why, "ptxas fatal", 11) == 0
-                     ? ""
-                     : "ptxas fatal   : Ptx assembly aborted due to errors\n");
+        snprintf(log, sizeof log, "%s%s", why,
+                 is_last ? "" : "\nptxas fatal   : Ptx assembly aborted due to errors");
     write_log(options, cudaJitErrorLogBuffer, cudaJitErrorLogBufferSizeBytes, log);
     write_log(options, cudaJitInfoLogBuffer, cudaJitInfoLogBufferSizeBytes, "");
     return result;

@@ -63,7 +63,11 @@ static bool create_functions(acu_sim_module *module) {
     for (size_t i = 0; i < image->entry_count; i++) {
         acu_sim_function *function = &module->functions[i];
         acu_sim_entry *entry = &image->entries[i];
-        int limit = acu_sim_device_attribute(module->device, cudaDevAttrMaxSharedMemoryPerBlock);
+        const int usual =
+                      acu_sim_device_attribute(module->device, cudaDevAttrMaxSharedMemoryPerBlock),
+                  most = acu_sim_device_attribute(module->device,
+                                                  cudaDevAttrMaxSharedMemoryPerBlockOptin);
+        const int limit = (int)entry->shared > usual ? most : usual;
         acu_sim_settings set = {
             .dynamic = limit > (int)entry->shared ? limit - (int)entry->shared : 0,
             .carveout = -1,

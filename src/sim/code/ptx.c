@@ -6,6 +6,7 @@
 #include "sim/code/image.h"
 
 #include "sim/code/kernel_launch.h"
+#include "sim/device/device.h"
 #include "sim/ptx/parse.h"
 #include "sim/ptx/text.h"
 #include "sim/ptx/validate.h"
@@ -197,17 +198,20 @@ static const ptx_variable *unresolved_variable(const ptx_module *module) {
     return NULL;
 }
 
-/* Says which memory the text has too much of; false if ptxas takes it. */
+/* Says which memory the text has too much of; false if the driver takes it. The driver, other than
+ * ptxas, gives a kernel as much static shared memory as the device has for one that asks. */
 static bool has_too_much(const acu_sim_code_image *image, char *why, size_t room) {
-    enum { MOST_SHARED = 48 << 10, MOST_CONSTANT = 64 << 10 };
+    enum { MOST_CONSTANT = 64 << 10 };
+    const size_t most_shared = (size_t)acu_sim_device_attribute(
+        acu_sim_device_now(), cudaDevAttrMaxSharedMemoryPerBlockOptin);
     for (size_t i = 0; i < image->entry_count; i++) {
         const acu_sim_entry *entry = &image->entries[i];
-        if (entry->shared <= MOST_SHARED)
+        if (entry->shared <= most_shared)
             continue;
         snprintf(why, room,
                  "ptxas error   : Entry function '%s' uses too much shared data (0x%zx bytes, "
-                 "0x%x max)",
-                 entry->name, entry->shared, MOST_SHARED);
+                 "0x%zx max)",
+                 entry->name, entry->shared, most_shared);
         return true;
     }
     if (image->constant_bytes > MOST_CONSTANT)

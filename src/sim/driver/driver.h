@@ -28,6 +28,13 @@ static inline void *acu_sim_driver_pointer(CUdeviceptr address) {
     return (void *)(uintptr_t)address;
 }
 
+/* Converts a format and a number of channels to the runtime's description of an element, and back.
+ * Formats of images, packed and planar, are refused. */
+cudaError_t acu_sim_driver_read_format(CUarray_format format, unsigned channels,
+                                       struct cudaChannelFormatDesc *desc);
+void acu_sim_driver_write_format(const struct cudaChannelFormatDesc *desc, CUarray_format *format,
+                                 unsigned *channels);
+
 /* Finds a device; `good`: the other arguments are valid, which the driver checks first. */
 cudaError_t acu_sim_driver_find_device(CUdevice number, bool good, acu_sim_device **device);
 

@@ -18,9 +18,8 @@ static const struct {
                {CU_AD_FORMAT_FLOAT, 32, cudaChannelFormatKindFloat}};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-/* Formats of images, packed and planar, are not simulated. */
-static cudaError_t read_format(CUarray_format format, unsigned channels,
-                               struct cudaChannelFormatDesc *desc) {
+cudaError_t acu_sim_driver_read_format(CUarray_format format, unsigned channels,
+                                       struct cudaChannelFormatDesc *desc) {
     for (int i = 0; i < FORMATS; i++)
         if (formats[i].format == format) {
             int bits = formats[i].bits;
@@ -34,18 +33,19 @@ static cudaError_t read_format(CUarray_format format, unsigned channels,
                                                                             : cudaErrorInvalidValue;
 }
 
-static void write_format(const struct cudaChannelFormatDesc *desc, CUDA_ARRAY3D_DESCRIPTOR *to) {
-    to->NumChannels = desc->w ? 4 : desc->y ? 2 : 1;
+void acu_sim_driver_write_format(const struct cudaChannelFormatDesc *desc, CUarray_format *format,
+                                 unsigned *channels) {
+    *channels = desc->w ? 4 : desc->y ? 2 : 1;
     for (int i = 0; i < FORMATS; i++)
         if (formats[i].bits == desc->x && formats[i].kind == desc->f)
-            to->Format = formats[i].format;
+            *format = formats[i].format;
 }
 
 static cudaError_t create(CUarray *handle, const CUDA_ARRAY3D_DESCRIPTOR *d) {
     struct cudaChannelFormatDesc desc;
     if (!handle || !d)
         return cudaErrorInvalidValue;
-    SIM_TRY(read_format(d->Format, d->NumChannels, &desc));
+    SIM_TRY(acu_sim_driver_read_format(d->Format, d->NumChannels, &desc));
     return acu_sim_cudaMalloc3DArray((cudaArray_t *)(void *)handle, &desc,
                                      (struct cudaExtent){d->Width, d->Height, d->Depth}, d->Flags);
 }
@@ -76,7 +76,7 @@ static cudaError_t describe(CUarray handle, CUDA_ARRAY3D_DESCRIPTOR *to) {
     to->Height = extent.height;
     to->Depth = extent.depth;
     to->Flags = flags;
-    write_format(&desc, to);
+    acu_sim_driver_write_format(&desc, &to->Format, &to->NumChannels);
     return cudaSuccess;
 }
 
@@ -111,7 +111,7 @@ cudaError_t acu_sim_cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
     struct cudaChannelFormatDesc desc;
     if (!pHandle || !d)
         return cudaErrorInvalidValue;
-    SIM_TRY(read_format(d->Format, d->NumChannels, &desc));
+    SIM_TRY(acu_sim_driver_read_format(d->Format, d->NumChannels, &desc));
     return acu_sim_cudaMallocMipmappedArray((cudaMipmappedArray_t *)(void *)pHandle, &desc,
                                             (struct cudaExtent){d->Width, d->Height, d->Depth},
                                             numMipmapLevels, d->Flags);

@@ -2,6 +2,7 @@
  * The driver API's kernel nodes. Their parameters have another layout than the runtime's, may name
  * a function, and may name a context.
  */
+#include "sim/code/function.h"
 #include "sim/code/kernel_launch.h"
 #include "sim/code/module.h"
 #include "sim/device/context.h"
@@ -94,11 +95,17 @@ cudaError_t acu_sim_cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgra
     return in_context_of(nodeParams, set_exec_params, &c);
 }
 
+/* Returns the kernel of a library whose function this is; NULL if the program loaded a module. */
+static void *kernel_of(const acu_sim_function *f) {
+    const acu_sim_library *library = f->module->library;
+    return library && library->kernels ? &library->kernels[f - f->module->functions] : NULL;
+}
+
+/* A GPU's driver names the function, and its kernel, whichever the program named. */
 static void describe(const acu_sim_kernel_launch *p, CUDA_KERNEL_NODE_PARAMS *params) {
     void *kernel = acu_sim_kernel_of_symbol(p->handle);
-    void *handle = (void *)(uintptr_t)p->handle;
     *params =
-        (CUDA_KERNEL_NODE_PARAMS){.func = kernel ? NULL : handle,
+        (CUDA_KERNEL_NODE_PARAMS){.func = (CUfunction)(void *)p->function,
                                   .gridDimX = p->grid[0],
                                   .gridDimY = p->grid[1],
                                   .gridDimZ = p->grid[2],
@@ -107,7 +114,7 @@ static void describe(const acu_sim_kernel_launch *p, CUDA_KERNEL_NODE_PARAMS *pa
                                   .blockDimZ = p->block[2],
                                   .sharedMemBytes = (unsigned)p->shared,
                                   .kernelParams = p->args,
-                                  .kern = kernel,
+                                  .kern = kernel ? kernel : kernel_of(p->function),
                                   .ctx = acu_sim_context_handle(acu_sim_kernel_launch_context(p))};
 }
 

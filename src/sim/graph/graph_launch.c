@@ -517,7 +517,7 @@ cudaError_t acu_sim_graph_launch_start(acu_sim_exec *exec, acu_sim_stream *strea
     }
     op->refs++;
     exec->launched = true;
-    result = acu_sim_stream_submit(stream, op, false);
+    result = acu_sim_stream_submit(stream, op, acu_sim_configuration()->blocking);
     acu_sim_op_release(exec->last);
     exec->last = result ? NULL : op;
     if (result)

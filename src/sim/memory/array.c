@@ -197,19 +197,14 @@ static void release(acu_sim_array *array) {
     free_array(array);
 }
 
-/* Returns whether the array's memory was imported from another API. */
-static bool is_of_image(const acu_sim_array *array) {
-    return array->memory && array->memory->external;
-}
-
 cudaError_t acu_sim_cudaFreeArray(cudaArray_t array) {
     acu_sim_array *a = acu_sim_array_of(array);
     if (!array)
         return cudaSuccess;
     if (!a)
         return cudaErrorInvalidResourceHandle;
-    if (a->is_level) /* of an image of another API it stays, as for cuArrayDestroy() */
-        return is_of_image(a) ? cudaSuccess : cudaErrorInvalidResourceHandle;
+    if (a->is_level) /* it stays what it is, as for cuArrayDestroy() */
+        return cudaSuccess;
     SIM_TRY(acu_sim_capture_allows_unsafe());
     acu_sim_stream_wait_device(a->device);
     /* The wait gave up the lock: another thread may have freed the array. */

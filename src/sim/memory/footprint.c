@@ -219,10 +219,13 @@ static int limit_of(unsigned most) {
  */
 static acu_sim_footprint make(double length, double area, unsigned most) {
     const int steps = steps_of(length), limit = limit_of(most);
-    int longer = steps > 0 ? 2 * steps - steps_of(area) : 0;
-    longer = longer > steps ? steps : longer;
-    longer = longer < 0 ? 0 : longer > limit ? limit : longer;
-    return (acu_sim_footprint){.level = (float)(steps - longer) / STEPS, .longer = longer};
+    const int whole = 2 * steps - steps_of(area), own = whole < 0       ? 0
+                                                        : whole > limit ? limit
+                                                                        : whole;
+    const int longer = steps <= 0 ? 0 : own > steps ? steps : own;
+    return (acu_sim_footprint){.level = (float)(steps - longer) / STEPS,
+                               .own = (float)(steps - own) / STEPS,
+                               .longer = longer};
 }
 
 /* Sets the direction. Only 3 bits of its parts behind the highest one of the larger one count, and

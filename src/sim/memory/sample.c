@@ -232,7 +232,8 @@ static double border_most(const acu_sim_image *image, int component) {
 }
 
 /* Returns a component of the border as the texels' format has it: sRGB's colors are those of a
- * byte, and of other fractions a half is rounded down. */
+ * byte. Other fractions are rounded towards zero, those of compressed texels to the nearest one,
+ * and down between two. */
 static float border_part(const acu_sim_image *image, int component, float x) {
     const double most = border_most(image, component);
     if (acu_sim_image_is_color(image, component))
@@ -241,7 +242,9 @@ static float border_part(const acu_sim_image *image, int component, float x) {
         return x;
     const double least = image->most[component] == 32767 ? -1 : 0;
     const double within = (double)x > 1 ? 1 : (double)x > least ? (double)x : least;
-    return (float)((double)-floor_of(0.5 - within * most) / most);
+    const double parts = image->is_compressed ? (double)-floor_of(0.5 - within * most)
+                                              : (double)(int64_t)(within * most);
+    return (float)(parts / most);
 }
 
 /* Returns the color of the border, of which a texture has as many channels as its texels. A
@@ -609,7 +612,9 @@ static long long snap(const acu_sim_texture *t, long long parts) {
 /* Returns the level's bias in parts of one; anisotropic footprints have 64ths of it. */
 static long long bias_of(const acu_sim_texture *t, bool by_footprint) {
     const long long parts = parts_of(t->texture.mipmapLevelBias);
-    return by_footprint && t->texture.maxAnisotropy > 1 ? parts - remainder_of(parts, 4) : parts;
+    const bool is_short =
+        by_footprint && t->texture.maxAnisotropy > 1 && !t->texture.disableTrilinearOptimization;
+    return is_short ? parts - remainder_of(parts, 4) : parts;
 }
 
 /* Returns the level, in parts of one, that the sampler and the mipmap allow. */
@@ -665,9 +670,9 @@ static unsigned anisotropy_of(const acu_sim_texture *t, acu_sim_geometry geometr
     return geometry == ACU_SIM_3D || geometry == ACU_SIM_1D_LAYERED ? 1 : t->texture.maxAnisotropy;
 }
 
-static acu_sim_footprint footprint_of(const acu_sim_texture *t, const acu_sim_image *image,
-                                      const acu_sim_place *place, const float dx[3],
-                                      const float dy[3]) {
+static acu_sim_footprint shape_of(const acu_sim_texture *t, const acu_sim_image *image,
+                                  const acu_sim_place *place, const float dx[3],
+                                  const float dy[3]) {
     const acu_sim_size size = acu_sim_image_size(image, 0);
     const double sizes[3] = {(double)size.width, (double)size.height, (double)size.depth};
     const unsigned most = anisotropy_of(t, place->geometry);
@@ -680,6 +685,17 @@ static acu_sim_footprint footprint_of(const acu_sim_texture *t, const acu_sim_im
         y[i] = (double)dy[i] * scale;
     }
     return acu_sim_footprint_of(x, y, most);
+}
+
+/* Returns the footprint of derivatives. A level that is not brought nearer to a whole one may be
+ * less than 0 until the bias was added. */
+static acu_sim_footprint footprint_of(const acu_sim_texture *t, const acu_sim_image *image,
+                                      const acu_sim_place *place, const float dx[3],
+                                      const float dy[3]) {
+    acu_sim_footprint f = shape_of(t, image, place, dx, dy);
+    if (t->texture.disableTrilinearOptimization)
+        f.level = f.own;
+    return f;
 }
 
 /* What the samples along a footprint have in common, of one level. */

@@ -361,10 +361,10 @@ cudaError_t acu_sim_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
     return cudaSuccess;
 }
 
-/* CUDA ignores the handle of an object that does not exist. */
+/* CUDA ignores the handle of an object that does not exist, or is another context's. */
 static cudaError_t destroy(unsigned long long handle, bool is_surface) {
     object *o = object_of(handle, is_surface);
-    if (o)
+    if (o && o->context == acu_sim_context_now())
         free_object(o);
     return cudaSuccess;
 }
@@ -373,18 +373,25 @@ cudaError_t acu_sim_cudaDestroyTextureObject(cudaTextureObject_t texObject) {
     return destroy(texObject, false);
 }
 
-/* Finds an object of the current context that a call asks about. */
-static cudaError_t find(const void *out, unsigned long long handle, bool is_surface,
-                        const object **o) {
+cudaError_t acu_sim_texture_find(const void *out, unsigned long long handle, bool is_surface,
+                                 const acu_sim_texture **o) {
     if (!out || !(*o = object_of(handle, is_surface)) || (*o)->context != acu_sim_context_now())
         return cudaErrorInvalidValue;
     return cudaSuccess;
 }
 
+/* The runtime, other than the driver, looks at whether the array is still there. */
+static cudaError_t validate_array(const struct cudaResourceDesc *resource) {
+    const bool is_array = resource->resType == cudaResourceTypeArray ||
+                          resource->resType == cudaResourceTypeMipmappedArray;
+    return is_array && !array_of(resource) ? cudaErrorInvalidResourceHandle : cudaSuccess;
+}
+
 cudaError_t acu_sim_cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *pResDesc,
                                                      cudaTextureObject_t texObject) {
     const object *o;
-    SIM_TRY(find(pResDesc, texObject, false, &o));
+    SIM_TRY(acu_sim_texture_find(pResDesc, texObject, false, &o));
+    SIM_TRY(validate_array(&o->resource));
     *pResDesc = o->resource;
     return cudaSuccess;
 }
@@ -392,7 +399,7 @@ cudaError_t acu_sim_cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *pR
 cudaError_t acu_sim_cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *pTexDesc,
                                                     cudaTextureObject_t texObject) {
     const object *o;
-    SIM_TRY(find(pTexDesc, texObject, false, &o));
+    SIM_TRY(acu_sim_texture_find(pTexDesc, texObject, false, &o));
     *pTexDesc = o->texture;
     return cudaSuccess;
 }
@@ -400,9 +407,15 @@ cudaError_t acu_sim_cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *pTex
 cudaError_t acu_sim_cudaGetTextureObjectResourceViewDesc(struct cudaResourceViewDesc *pResViewDesc,
                                                          cudaTextureObject_t texObject) {
     const object *o;
-    SIM_TRY(find(pResViewDesc, texObject, false, &o));
+    SIM_TRY(acu_sim_texture_find(pResViewDesc, texObject, false, &o));
     *pResViewDesc = o->view;
     return cudaSuccess;
+}
+
+void acu_sim_texture_keep_flags(unsigned long long handle, unsigned flags) {
+    object *o = object_of(handle, false);
+    o->by_driver = true;
+    o->driver_flags = flags;
 }
 
 /* ---- surfaces ---- */
@@ -436,7 +449,8 @@ cudaError_t acu_sim_cudaDestroySurfaceObject(cudaSurfaceObject_t surfObject) {
 cudaError_t acu_sim_cudaGetSurfaceObjectResourceDesc(struct cudaResourceDesc *pResDesc,
                                                      cudaSurfaceObject_t surfObject) {
     const object *o;
-    SIM_TRY(find(pResDesc, surfObject, true, &o));
+    SIM_TRY(acu_sim_texture_find(pResDesc, surfObject, true, &o));
+    SIM_TRY(validate_array(&o->resource));
     *pResDesc = o->resource;
     return cudaSuccess;
 }

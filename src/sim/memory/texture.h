@@ -10,7 +10,9 @@ typedef struct acu_sim_texture {
     const acu_sim_context *context;
     struct cudaResourceDesc resource;
     struct cudaTextureDesc texture;
-    bool is_surface; /* false: a texture */
+    bool is_surface;       /* false: a texture */
+    bool by_driver;        /* made by a call of the driver, with these flags */
+    unsigned driver_flags; /* CU_TRSF_… */
     struct cudaResourceViewDesc view;
     const void *where; /* where the program made the object */
     struct acu_sim_texture *next, *before;
@@ -18,6 +20,13 @@ typedef struct acu_sim_texture {
 
 /* Returns the object of a handle; NULL if there is no such object, or one of the other sort. */
 const acu_sim_texture *acu_sim_texture_of(unsigned long long handle, bool is_surface);
+
+/* Finds an object of the current context that a call asks about, which writes to `out`. */
+cudaError_t acu_sim_texture_find(const void *out, unsigned long long handle, bool is_surface,
+                                 const acu_sim_texture **found);
+
+/* Keeps the flags with which a call of the driver made the texture. */
+void acu_sim_texture_keep_flags(unsigned long long handle, unsigned flags);
 
 extern const acu_sim_noun acu_sim_texture_noun;
 

@@ -31,6 +31,22 @@ const ptx_memory_handlers *acu_ptx_memory_handlers(void) {
 
 /* ---- where addresses lead ---- */
 
+/* Returns whether the operation reads constants. */
+static bool reads_constants(const ptx_op *op) {
+    const ptx_instruction *i = op->instruction;
+    return i && acu_ptx_is(i, "ld") && strstr(i->opcode, ".const");
+}
+
+/* Makes the range one of zeros: GPUs read them where no constant is. */
+static const ptx_range *zeros_at(ptx_range *range, uint64_t address, size_t bytes) {
+    static const char zeros[64];
+    *range = (ptx_range){.base = address,
+                         .last = address + bytes - 1,
+                         .end = address + bytes - 1,
+                         .bytes = (char *)(uintptr_t)zeros};
+    return range;
+}
+
 const ptx_range *acu_ptx_memory_range(ptx_warp *w, const ptx_op *op, unsigned lane,
                                       uint64_t address, size_t bytes, bool writes) {
     ptx_worker *worker = w->worker;
@@ -46,7 +62,11 @@ const ptx_range *acu_ptx_memory_range(ptx_warp *w, const ptx_op *op, unsigned la
         return site;
     }
     ptx_range found;
-    if (!machine->find(machine->data, address, &found) || found.last - address < bytes - 1)
+    const bool has_it =
+        machine->find(machine->data, address, &found) && found.last - address >= bytes - 1;
+    if (!has_it && reads_constants(op))
+        return zeros_at(site, address, bytes);
+    if (!has_it)
         acu_ptx_fail(w, lane, op, 700, address,
                      "%s of %zu bytes%s, which are in no allocation that the device can access",
                      writes ? "a write" : "a read", bytes, address ? "" : " at NULL");

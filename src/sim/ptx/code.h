@@ -52,6 +52,9 @@ struct ptx_op {
     uint32_t site; /* the number of an operation that accesses memory, for its cache */
 };
 
+/* How much shared memory of a block is CUDA's own. */
+enum { PTX_RESERVED_SHARED = 1024 };
+
 /* A constant of the launch that is known only when the kernel is launched. */
 typedef enum ptx_constant_kind {
     PTX_CONSTANT_BITS,     /* `bits` itself */

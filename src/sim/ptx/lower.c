@@ -184,8 +184,9 @@ ptx_slot acu_ptx_param_as(ptx_lowering *l, uint64_t offset, unsigned size, unsig
 /* ---- shared memory ---- */
 
 /* What a GPU reserves in each block's shared memory, for barriers of cooperative groups. */
+enum { RESERVED_IN_USE = 288 };
 static const ptx_variable reserved = {
-    .name = "what CUDA reserves", .space = PTX_SHARED, .align = 128, .size = 1024};
+    .name = "what CUDA reserves", .space = PTX_SHARED, .align = 128, .size = PTX_RESERVED_SHARED};
 
 /* Returns the offset of a shared variable with an extent, which has its place at its first use. */
 static uint32_t place_shared(ptx_lowering *l, const ptx_variable *v) {
@@ -209,19 +210,18 @@ static uint32_t place_shared(ptx_lowering *l, const ptx_variable *v) {
     return (uint32_t)at;
 }
 
-/* Returns the slot of a register that says where the reserved memory is. A GPU's lies below all
- * variables, in every block; here a kernel has it behind them, if it asks. */
+/* Returns the slot of a register that says where the reserved memory is, and the part of it in use,
+ * which is as large as an H200's. A GPU's lies below all variables, in every block; here a kernel
+ * has it among them, if it asks. */
 static ptx_slot reserved_place(ptx_lowering *l, const ptx_operand *o, unsigned size) {
     const uint32_t at = place_shared(l, &reserved);
     l->code->reserved_at = at;
     l->code->reserved_bytes = (uint32_t)reserved.size;
     switch (o->special) {
     case PTX_RESERVED_SMEM_END:
-        return acu_ptx_constant(l, at + reserved.size, size);
+        return acu_ptx_constant(l, at + RESERVED_IN_USE, size);
     case PTX_RESERVED_SMEM_CAP:
         return acu_ptx_constant(l, reserved.size, size);
-    case PTX_RESERVED_SMEM_OFFSET:
-        return acu_ptx_constant(l, at + o->number % 2 * reserved.size / 2, size);
     default:
         return acu_ptx_constant(l, at, size);
     }

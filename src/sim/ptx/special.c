@@ -124,9 +124,10 @@ static uint64_t launch_special(const ptx_launch *launch, const ptx_constant *c, 
         return (uint32_t)~((UINT32_C(1) << lane) - 1);
     case PTX_LANEMASK_GT:
         return (uint32_t)~((UINT32_C(2) << lane) - 1);
-    case PTX_TOTAL_SMEM_SIZE:
+    case PTX_TOTAL_SMEM_SIZE: /* a GPU gives memory 128 bytes at a time */
+        return (launch->code->static_shared + launch->dynamic_shared + UINT64_C(127)) / 128 * 128;
     case PTX_AGGR_SMEM_SIZE:
-        return launch->code->static_shared + launch->dynamic_shared;
+        return launch->code->static_shared + launch->dynamic_shared + PTX_RESERVED_SHARED;
     case PTX_DYNAMIC_SMEM_SIZE:
         return launch->dynamic_shared;
     case PTX_WARP_SIZE:
