@@ -1,7 +1,8 @@
 /*
  * The blocks of a launch. Workers take them from a counter; a worker whose blocks all wait for
  * other blocks begins another one beside them, as long as the device runs so many at a time, so
- * that blocks may wait for each other.
+ * that blocks may wait for each other. A worker that has no block, and finds no room for one, waits
+ * until another one's cluster ends.
  */
 #include "sim/ptx/block.h"
 #include "sim/ptx/crew.h"
@@ -18,7 +19,11 @@ struct ptx_grid {
     char *bank;            /* of the launch */
     _Atomic uint64_t next; /* the next cluster */
     uint64_t count;
-    atomic_uint alive; /* blocks that have begun, and whose cluster has not ended */
+    unsigned size;       /* blocks of a cluster */
+    unsigned most;       /* blocks that may be alive; 0: all */
+    atomic_uint alive;   /* blocks that have begun, and whose cluster has not ended; with `most` */
+    atomic_uint waiting; /* workers that wait for room */
+    pthread_cond_t changed; /* for them: there is room, or the grid has failed */
     atomic_bool failed;
     pthread_mutex_t lock; /* guards `fault`, `executed`, and the launch's counts */
     ptx_fault fault;
@@ -54,8 +59,48 @@ static void record(ptx_grid *grid, const ptx_fault *fault) {
     pthread_mutex_lock(&grid->lock);
     if (!grid->fault.code)
         grid->fault = *fault;
-    pthread_mutex_unlock(&grid->lock);
     atomic_store(&grid->failed, true);
+    pthread_cond_broadcast(&grid->changed);
+    pthread_mutex_unlock(&grid->lock);
+}
+
+/* ---- room ---- */
+
+/* Takes room for the blocks of a cluster. Returns false where the device runs no more of them
+ * beside those that are alive; one that is larger than the device begins alone. */
+static bool take_room(ptx_grid *grid) {
+    unsigned alive = grid->most ? atomic_load(&grid->alive) : 0;
+    do {
+        if (alive && alive + grid->size > grid->most)
+            return false;
+    } while (grid->most && !atomic_compare_exchange_weak(&grid->alive, &alive, alive + grid->size));
+    return true;
+}
+
+static void give_room(ptx_grid *grid) {
+    if (!grid->most)
+        return;
+    atomic_fetch_sub(&grid->alive, grid->size);
+    if (!atomic_load(&grid->waiting))
+        return;
+    pthread_mutex_lock(&grid->lock);
+    pthread_cond_broadcast(&grid->changed);
+    pthread_mutex_unlock(&grid->lock);
+}
+
+/* Takes room, for which it waits until other workers' clusters end. Returns false where the grid
+ * has failed. */
+static bool wait_for_room(ptx_grid *grid) {
+    if (take_room(grid))
+        return true;
+    bool taken = false;
+    pthread_mutex_lock(&grid->lock);
+    atomic_fetch_add(&grid->waiting, 1);
+    while (!atomic_load(&grid->failed) && !(taken = take_room(grid)))
+        pthread_cond_wait(&grid->changed, &grid->lock);
+    atomic_fetch_sub(&grid->waiting, 1);
+    pthread_mutex_unlock(&grid->lock);
+    return taken;
 }
 
 /* ---- workers ---- */
@@ -87,16 +132,17 @@ static ptx_block *take_block(ptx_worker *worker) {
     return block;
 }
 
-/* Begins the blocks of the next cluster, which come before the others that the worker has. Returns
- * the one to run next; NULL: all have begun. */
-static ptx_block *begin_cluster(ptx_worker *worker) {
+/* Begins the blocks of the next cluster, for which the worker has taken room, and which come before
+ * the others that it has. Returns false where all clusters have begun. */
+static bool begin_cluster(ptx_worker *worker) {
     const ptx_launch *launch = worker->launch;
     uint64_t number = atomic_fetch_add(&worker->grid->next, 1);
-    if (number >= worker->grid->count)
-        return NULL;
+    if (number >= worker->grid->count) {
+        give_room(worker->grid);
+        return false;
+    }
     ptx_cluster *cluster = NULL;
-    unsigned count = launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
-    atomic_fetch_add(&worker->grid->alive, count);
+    unsigned count = worker->grid->size;
     for (unsigned rank = 0; rank < count; rank++) {
         ptx_block *block = take_block(worker);
         block->next = worker->blocks;
@@ -110,7 +156,7 @@ static ptx_block *begin_cluster(ptx_worker *worker) {
         block->rank = rank;
         acu_ptx_block_begin(block, number_of(launch, number, rank));
     }
-    return worker->blocks;
+    return true;
 }
 
 /* Keeps the blocks of the cluster, if all have ended, for others: until then they may access each
@@ -119,7 +165,7 @@ static void end_block(ptx_worker *worker, ptx_block *block) {
     ptx_cluster *cluster = block->cluster;
     if (++cluster->ended < cluster->count)
         return;
-    atomic_fetch_sub(&worker->grid->alive, cluster->count);
+    give_room(worker->grid);
     for (unsigned rank = cluster->count; rank-- > 0;) {
         ptx_block *one = cluster->blocks[rank];
         one->next = worker->spare;
@@ -135,11 +181,11 @@ static void add_last(ptx_worker *worker, ptx_block *block) {
     *end = block;
 }
 
-/* Returns whether the device runs more blocks beside those that have begun. Each worker may begin
- * one that is too many: they look at the same time, and a worker without a block needs one. */
-static bool has_room(const ptx_worker *worker) {
-    const unsigned most = worker->launch->resident;
-    return !most || atomic_load_explicit(&worker->grid->alive, memory_order_relaxed) < most;
+/* Begins another cluster beside the blocks that the worker has, if there is room for which no
+ * worker without a block waits. */
+static void begin_beside(ptx_worker *worker) {
+    if (!atomic_load(&worker->grid->waiting) && take_room(worker->grid))
+        (void)begin_cluster(worker);
 }
 
 /* Returns whether none of the worker's blocks can go on. */
@@ -153,9 +199,9 @@ static bool all_wait(const ptx_worker *worker, unsigned waiting) {
 static void run_blocks(ptx_worker *worker) {
     unsigned waiting = 0, released = 0; /* blocks that wait, one after the other */
     while (!atomic_load_explicit(&worker->grid->failed, memory_order_relaxed)) {
-        ptx_block *block = worker->blocks ? worker->blocks : begin_cluster(worker);
-        if (!block)
+        if (!worker->blocks && !(wait_for_room(worker->grid) && begin_cluster(worker)))
             return;
+        ptx_block *block = worker->blocks;
         ptx_state state = acu_ptx_block_run(block);
         worker->blocks = block->next;
         waiting = state == PTX_WAITS && released == worker->released ? waiting + 1 : 0;
@@ -165,8 +211,8 @@ static void run_blocks(ptx_worker *worker) {
             continue;
         }
         add_last(worker, block);
-        if (state == PTX_RUNS && has_room(worker))
-            begin_cluster(worker);
+        if (state == PTX_RUNS)
+            begin_beside(worker);
         else if (all_wait(worker, waiting))
             acu_ptx_block_fail_waiting(block);
     }
@@ -264,11 +310,14 @@ static void work(void *data) {
 }
 
 int acu_ptx_grid_run(const ptx_launch *launch, ptx_fault *fault) {
-    ptx_grid grid = {.launch = launch, .lock = PTHREAD_MUTEX_INITIALIZER};
+    ptx_grid grid = {
+        .launch = launch, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
     *fault = (ptx_fault){.code = 2};
     const unsigned *size = launch->cluster;
+    grid.size = size[0] * size[1] * size[2];
     grid.count = (uint64_t)launch->grid[0] / size[0] * (launch->grid[1] / size[1]) *
                  (launch->grid[2] / size[2]);
+    grid.most = grid.count * grid.size > launch->resident ? launch->resident : 0;
     grid.bank = malloc(launch->code->launch_bytes + 64);
     if (!grid.bank)
         return 2;
@@ -277,6 +326,7 @@ int acu_ptx_grid_run(const ptx_launch *launch, ptx_fault *fault) {
     acu_ptx_crew_run(work, &grid, watch->checks || watch->stop_line ? 1 : launch->workers,
                      grid.count);
     free(grid.bank);
+    pthread_cond_destroy(&grid.changed);
     pthread_mutex_destroy(&grid.lock);
     *fault = grid.fault;
     if (launch->executed)

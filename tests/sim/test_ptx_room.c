@@ -1,0 +1,127 @@
+/* How many blocks of a grid are alive at a time, where the device runs few. */
+#include "sim/ptx/grid.h"
+#include "sim/ptx/lower.h"
+#include "sim/ptx/parse.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Blocks that run now, that ran at most, and that have run. */
+typedef struct counts {
+    uint32_t now, most, all, unused;
+} counts;
+
+enum { WORKERS = 8, BLOCKS = 480 };
+
+/* A block counts, gives others a turn a few times, and ends; block 300 does `instructions`. */
+#define KERNEL(instructions)                                                                       \
+    ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"          \
+    ".reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<4>;\nld.param.u64 %d1, [p];\n"                \
+    "atom.global.add.u32 %r4, [%d1], 1;\nadd.u32 %r4, %r4, 1;\n"                                   \
+    "red.global.max.u32 [%d1+4], %r4;\nred.global.add.u32 [%d1+8], 1;\nmov.u64 %d4, 0;\n"          \
+    "again:\nld.volatile.global.u32 %r5, [%d1];\nadd.u64 %d4, %d4, 1;\n"                           \
+    "setp.lt.u64 %p1, %d4, 200;\n@%p1 bra again;\nmov.u32 %r1, %ctaid.x;\n"                        \
+    "setp.ne.u32 %p2, %r1, 300;\n@%p2 bra over;\n" instructions                                    \
+    "over:\nred.global.add.u32 [%d1], -1;\nret;\n}\n"
+
+static bool find(void *data, uint64_t address, ptx_range *range) {
+    char *bytes = data;
+    *range = (ptx_range){.base = (uintptr_t)bytes, .bytes = bytes, .writable = true};
+    range->last = range->end = range->base + sizeof(counts) - 1;
+    return address - range->base < sizeof(counts);
+}
+
+/* Runs the kernel in clusters of `size` blocks, of which the device runs `resident` at a time. */
+static counts run(const char *text, unsigned size, unsigned resident, int code) {
+    counts c = {0};
+    ptx_module *module = NULL;
+    ptx_code *lowered = NULL;
+    ptx_error error = {.text = ""};
+    ptx_fault fault = {.code = 0};
+    assert_int_equal(acu_ptx_parse(text, strlen(text), PTX_NEWEST, &module, &error), PTX_OK);
+    assert_int_equal(
+        acu_ptx_code_make(module, acu_ptx_module_function(module, "k"), NULL, &lowered, &error),
+        PTX_OK);
+    const ptx_machine machine = {.find = find, .data = &c};
+    const uint64_t params[] = {(uintptr_t)&c};
+    const ptx_launch launch = {.code = lowered,
+                               .machine = &machine,
+                               .grid = {BLOCKS, 1, 1},
+                               .block = {1, 1, 1},
+                               .cluster = {size, 1, 1},
+                               .params = params,
+                               .multiprocessors = 1,
+                               .workers = WORKERS,
+                               .resident = resident};
+    assert_int_equal(acu_ptx_grid_run(&launch, &fault), code);
+    acu_ptx_code_free(lowered);
+    acu_ptx_module_free(module);
+    return c;
+}
+
+static void has_at_most(unsigned size, unsigned resident, unsigned most) {
+    const counts c = run(KERNEL(""), size, resident, 0);
+    assert_int_equal(c.all, BLOCKS);
+    assert_int_equal(c.now, 0);
+    assert_in_range(c.most, size, most);
+}
+
+/* All workers but one wait for room most of the time. */
+static void one_block_at_a_time(void **state) {
+    (void)state;
+    has_at_most(1, 1, 1);
+}
+
+static void fewer_than_workers(void **state) {
+    (void)state;
+    has_at_most(1, 3, 3);
+}
+
+static void more_than_workers(void **state) {
+    (void)state;
+    has_at_most(1, 20, 20);
+}
+
+static void all_at_a_time(void **state) {
+    (void)state;
+    has_at_most(1, 0, BLOCKS);
+    has_at_most(1, BLOCKS, BLOCKS);
+}
+
+/* A cluster begins as a whole, so the rest of the room stays free. */
+static void clusters_that_leave_room(void **state) {
+    (void)state;
+    has_at_most(4, 6, 4);
+    has_at_most(4, 11, 8);
+}
+
+/* One that is larger than the device runs at a time begins where nothing else runs. */
+static void clusters_larger_than_the_room(void **state) {
+    (void)state;
+    has_at_most(4, 1, 4);
+    has_at_most(16, 15, 16);
+}
+
+/* Workers that wait for room leave when another one's block fails. */
+static void a_grid_that_fails(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 20; n++) {
+        const counts c = run(KERNEL("trap;\n"), 1, 1, 719);
+        assert_int_equal(c.all, 301);
+        (void)run(KERNEL("trap;\n"), 1, 3, 719);
+        (void)run(KERNEL("trap;\n"), 4, 3, 719);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_block_at_a_time),      cmocka_unit_test(fewer_than_workers),
+        cmocka_unit_test(more_than_workers),        cmocka_unit_test(all_at_a_time),
+        cmocka_unit_test(clusters_that_leave_room), cmocka_unit_test(clusters_larger_than_the_room),
+        cmocka_unit_test(a_grid_that_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
