@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L /* dup2 */
 #include "ptx_test.h"
 
+#include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -100,6 +101,24 @@ static void one_instruction(const row *of) {
         print_error("%s: %#llx instead of %#llx\n", of->opcode, (unsigned long long)words[3],
                     (unsigned long long)of->result);
     assert_true(words[3] == of->result);
+}
+
+/* A GPU knows nothing of how the program's threads round. The threads that run kernels begin here,
+ * so this comes first. */
+TEST(the_programs_rounding) {
+    fesetround(FE_DOWNWARD);
+    for (unsigned n = 0; n < 4; n++) {
+        uint32_t words[256];
+        for (unsigned i = 0; i < 256; i++)
+            words[i] = 0x3f800000; /* 1 */
+        run(WORD(".reg .f32 %f<3>;\n", "mov.b32 %f1, %r1;\ndiv.rn.f32 %f1, %f1, 0f40400000;\n"
+                                       "mov.b32 %r2, %f1;\n"),
+            8, 32, words, 256);
+        for (unsigned i = 0; i < 256; i++)
+            assert_int_equal(words[i], 0x3eaaaaab);
+        assert_int_equal(fegetround(), FE_DOWNWARD);
+    }
+    fesetround(FE_TONEAREST);
 }
 
 TEST(instructions) {
@@ -554,6 +573,7 @@ TEST(an_instruction_that_is_not_simulated) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        C(the_programs_rounding),
         C(instructions),
         C(sums_of_narrow_floats),
         C(carries_go_from_word_to_word),

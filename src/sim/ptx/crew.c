@@ -2,6 +2,7 @@
 #include "sim/ptx/crew.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -76,10 +77,21 @@ static void take_out(const job *one) {
     *at = one->next;
 }
 
+/* The system is asked once, since it reads a file. */
+static unsigned count_processors(void) {
+    static atomic_long known;
+    long processors = atomic_load_explicit(&known, memory_order_relaxed);
+    if (!processors) {
+        processors = sysconf(_SC_NPROCESSORS_ONLN);
+        processors = processors > 0 ? processors : 1;
+        atomic_store_explicit(&known, processors, memory_order_relaxed);
+    }
+    return (unsigned)processors;
+}
+
 void acu_ptx_crew_run(void (*work)(void *data), void *data, unsigned most, uint64_t pieces) {
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (!most)
-        most = processors > 0 ? (unsigned)processors : 1;
+        most = count_processors();
     if (most > pieces)
         most = (unsigned)pieces;
     if (most < 2) {

@@ -9,6 +9,7 @@
 #include "sim/ptx/jit.h"
 #include "sim/ptx/special.h"
 
+#include <fenv.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -286,9 +287,8 @@ static ptx_worker *make_worker(ptx_grid *grid) {
     return worker;
 }
 
-/* What each worker does. */
-static void work(void *data) {
-    ptx_grid *grid = data;
+/* Does what each worker does. */
+static void work_on(ptx_grid *grid) {
     const ptx_launch *launch = grid->launch;
     ptx_worker *worker = make_worker(grid);
     ptx_fault none = {.code = 2};
@@ -307,6 +307,16 @@ static void work(void *data) {
         acu_ptx_counts_add(&launch->counts[n], &worker->counts[n]);
     pthread_mutex_unlock(&grid->lock);
     free_worker(worker);
+}
+
+/* Works as a GPU rounds, whatever the program has set for the thread that waits for the kernel, or
+ * that made this one. */
+static void work(void *data) {
+    fenv_t before;
+    const bool kept = fegetenv(&before) == 0 && fesetenv(FE_DFL_ENV) == 0;
+    work_on(data);
+    if (kept)
+        (void)fesetenv(&before);
 }
 
 int acu_ptx_grid_run(const ptx_launch *launch, ptx_fault *fault) {
