@@ -3,8 +3,9 @@
  *
  * One lock guards all state but the bytes of memory; it is held from acu_sim_call_begin() to
  * acu_sim_call_end(), and given up while a body waits. Work on streams is done outside it, by one
- * thread per stream, and one per device for the host functions that may not wait. An operation is
- * reference-counted: an event, and whoever waits, points at the operation.
+ * thread per stream, or a thread that waits for the work, and one per device for the host functions
+ * that may not wait. An operation is reference-counted: an event, and whoever waits, points at the
+ * operation.
  */
 #ifndef ACU_SIM_SIM_H
 #define ACU_SIM_SIM_H

@@ -13,6 +13,7 @@
 #include "sim/stream/schedule.h"
 
 #include "sim/noun.h"
+#include "sim/stream/deferred.h"
 #include "sim/stream/op.h"
 #include "sim/stream/stream.h"
 
@@ -133,6 +134,7 @@ void acu_sim_schedule_done(acu_sim_op *op) {
 }
 
 void acu_sim_schedule_ask(void) {
+    acu_sim_deferred_wake_all();
     if (!conductor.started || !acu_sim_configuration()->seeded || conductor.stuck)
         return;
     conductor.steps = (unsigned)(acu_sim_schedule_random() % 4);

@@ -20,7 +20,7 @@ void acu_sim_schedule_want(acu_sim_op *op);
 /* Records that an operation is done. */
 void acu_sim_schedule_done(acu_sim_op *op);
 /* Lets some operations run, because the program asks whether work is done. The lock is given up
- * meanwhile. Does nothing without a seed. */
+ * meanwhile. Without a seed only threads of streams are woken that were not yet. */
 void acu_sim_schedule_ask(void);
 
 #endif

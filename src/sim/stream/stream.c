@@ -16,6 +16,7 @@
 #include "sim/noun.h"
 #include "sim/set.h"
 #include "sim/stream/capture.h"
+#include "sim/stream/deferred.h"
 #include "sim/stream/execution_context.h"
 #include "sim/stream/host_function.h"
 #include "sim/stream/op.h"
@@ -36,8 +37,10 @@ static unsigned waiters, blocked_streams;
 void acu_sim_op_wait(acu_sim_op *op) {
     op->refs++;
     waiters++;
-    if (!op->done)
+    if (!op->done) {
         acu_sim_schedule_want(op);
+        acu_sim_deferred_run(op);
+    }
     while (!op->done)
         pthread_cond_wait(&changed, &acu_sim_lock);
     waiters--;
@@ -102,7 +105,7 @@ static void complete(acu_sim_stream *stream, acu_sim_op *op) {
     op->next = NULL;
     acu_sim_op_finish(op);
     acu_sim_op_release(op);
-    if (stream->head || stream->closing)
+    if (stream->turn == SIM_THREAD && (stream->head || stream->closing))
         pthread_cond_signal(&stream->wake);
     if (stream->closing && !stream->threaded && !stream->head)
         free_stream(stream);
@@ -143,10 +146,10 @@ static void begin(acu_sim_device *device, acu_sim_op *op, bool here) {
 
 void acu_sim_stream_serve(acu_sim_stream *stream) {
     /* NOLINTBEGIN(clang-analyzer-unix.Malloc): one that has a thread is freed here only */
-    while (stream->head || !stream->closing) {
+    while (stream->head || !stream->closing || stream->turn != SIM_THREAD) {
         acu_sim_op *op = stream->head;
         bool ready = op && acu_sim_op_is_ready(op);
-        if (ready && !op->taken && !acu_sim_is_unloading()) {
+        if (ready && !op->taken && stream->turn == SIM_THREAD && !acu_sim_is_unloading()) {
             begin(stream->device, op, true);
             continue;
         }
@@ -244,7 +247,7 @@ cudaError_t acu_sim_stream_submit(acu_sim_stream *stream, acu_sim_op *op, bool w
         if (now)
             begin(device, op, false);
         else
-            pthread_cond_signal(&stream->wake);
+            acu_sim_deferred_queue(stream, op);
         acu_sim_schedule_wake();
         if (wait) {
             acu_sim_op_wait(op); /* NOLINT(clang-analyzer-unix.Malloc): it is counted */
@@ -363,6 +366,7 @@ static acu_sim_stream *new_stream(acu_sim_context *context, unsigned flags, int 
 void acu_sim_stream_close(acu_sim_stream *stream) {
     acu_sim_set_remove(&handles, stream);
     acu_sim_capture_forget_stream(stream);
+    acu_sim_deferred_wake(stream);
     stream->closing = true;
     if (stream->threaded)
         pthread_cond_signal(&stream->wake);

@@ -6,6 +6,13 @@
 #include "sim/stream/capture.h"
 #include "sim/stream/edge_list.h"
 
+/* Who runs what is queued. */
+typedef enum acu_sim_turn {
+    SIM_THREAD,   /* the stream's thread, which was woken for it */
+    SIM_DEFERRED, /* the same, but it was not woken yet (deferred.h) */
+    SIM_WAITER,   /* a thread that waits for some of it, which then wakes the stream's thread */
+} acu_sim_turn;
+
 struct acu_sim_stream {
     acu_sim_device *device;
     acu_sim_execution_context *execution_context; /* the green one; NULL: none */
@@ -13,13 +20,20 @@ struct acu_sim_stream {
     unsigned flags;
     int priority;
     unsigned long long id;
-    bool is_default;               /* made by the simulator, not by the program */
-    bool threaded;                 /* a thread serves the stream, and frees it in the end */
-    bool closing;                  /* destroyed by the program; freed when its work is done */
-    bool blocked;                  /* its thread waits for an operation of another stream */
-    acu_sim_op *head, *tail;       /* queued operations; the first one may be running */
-    acu_sim_op *last;              /* the newest operation, also when it is done; NULL: none */
-    pthread_cond_t wake;           /* for the thread */
+    bool is_default;         /* made by the simulator, not by the program */
+    bool threaded;           /* a thread serves the stream, and frees it in the end */
+    bool closing;            /* destroyed by the program; freed when its work is done */
+    bool blocked;            /* its thread waits for an operation of another stream */
+    acu_sim_op *head, *tail; /* queued operations; the first one may be running */
+    acu_sim_op *last;        /* the newest operation, also when it is done; NULL: none */
+    pthread_cond_t wake;     /* for the thread */
+    acu_sim_turn turn;
+    bool awaited;                /* the program waited as soon as it had queued work */
+    uint64_t queued_ns;          /* when work was queued first, in nanoseconds */
+    uint64_t deferred_by;        /* with SIM_DEFERRED: id of the thread that queued it */
+    unsigned deferred_count;     /* how many operations that are */
+    unsigned long long deferral; /* the number of this deferral */
+    acu_sim_stream *next_deferred;
     acu_sim_stream *next, *before; /* all streams */
     struct cudaAccessPolicyWindow window;
     enum cudaSynchronizationPolicy sync_policy;
