@@ -11,9 +11,9 @@
 enum { TIMES = 30 };
 
 static cudaLibrary_t library;
-static cudaKernel_t kernel;
+static cudaKernel_t kernel, setter;
 static cudaStream_t stream, other;
-static char *sign; /* pinned memory, which work sets */
+static atomic_int signs[16]; /* which work sets */
 
 static atomic_int released, entered;
 
@@ -26,21 +26,26 @@ static void wait_for_release(const acu_sim_launch *launch, void *const *args) {
         sched_yield();
 }
 
+/* What the setter does. */
+static void set_sign(const acu_sim_launch *launch, void *const *args) {
+    (void)launch;
+    atomic_store(&signs[*(const uint64_t *)args[0]], 1);
+}
+
 static int begin_with_streams(void **state) {
     begin(state);
     library = load(PTX);
     kernel = kernel_of(library, "nothing");
+    setter = kernel_of(library, "sharing");
+    OK(acu_sim_register("sharing", set_sign));
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
-    OK(cudaMallocHost((void **)&sign, 16));
-    memset(sign, 0, 16);
     atomic_store(&released, 0);
     atomic_store(&entered, 0);
     return 0;
 }
 
 static int end_with_streams(void **state) {
-    OK(cudaFreeHost(sign));
     OK(cudaStreamDestroy(stream));
     OK(cudaStreamDestroy(other));
     OK(cudaLibraryUnload(library));
@@ -53,20 +58,21 @@ static void launch(cudaStream_t on) {
     OK(cudaLaunchKernel(kernel, dim(1, 1, 1), dim(1, 1, 1), NULL, 0, on));
 }
 
-/* Makes the next work of the stream that which the waiting thread runs. */
-static void wait_at_once(cudaStream_t on) {
-    for (int i = 0; i < 3; i++) {
-        OK(cudaMemsetAsync(sign + 15, 1, 1, on));
-        OK(cudaStreamSynchronize(on));
-    }
-}
-
-static void set(int i, cudaStream_t on) {
-    OK(cudaMemsetAsync(sign + i, 1, 1, on));
+static void set(uint64_t i, cudaStream_t on) {
+    void *args[] = {&i};
+    OK(cudaLaunchKernel(setter, dim(1, 1, 1), dim(1, 1, 1), args, 0, on));
 }
 
 static bool is_set(int i) {
-    return __atomic_load_n(&sign[i], __ATOMIC_SEQ_CST);
+    return atomic_load(&signs[i]);
+}
+
+/* Makes the next work of the stream that which the waiting thread runs. */
+static void wait_at_once(cudaStream_t on) {
+    for (int i = 0; i < 3; i++) {
+        set(15, on);
+        OK(cudaStreamSynchronize(on));
+    }
 }
 
 /* ---- work goes on ---- */
@@ -74,7 +80,7 @@ static bool is_set(int i) {
 TEST(work_goes_on_without_a_call) {
     for (int i = 0; i < TIMES; i++) {
         wait_at_once(stream);
-        __atomic_store_n(sign, 0, __ATOMIC_SEQ_CST);
+        atomic_store(&signs[0], 0);
         set(0, stream);
         while (!is_set(0))
             sched_yield();
@@ -141,7 +147,7 @@ TEST(work_behind_the_event) {
     for (int i = 0; i < TIMES; i++) {
         atomic_store(&released, 0);
         wait_at_once(stream);
-        __atomic_store_n(sign, 0, __ATOMIC_SEQ_CST);
+        atomic_store(&signs[0], 0);
         set(0, stream);
         OK(cudaEventRecord(event, stream));
         launch(stream);
@@ -195,7 +201,7 @@ static void release_by_memory(const acu_sim_launch *launched, void *const *args)
 TEST(work_of_streams_that_wait_for_each_other) {
     OK(acu_sim_register("nothing", release_by_memory));
     for (int i = 0; i < 4 * TIMES; i++) {
-        __atomic_store_n(sign, 0, __ATOMIC_SEQ_CST);
+        atomic_store(&signs[0], 0);
         wait_at_once(stream);
         wait_at_once(other);
         if (i & 1)
@@ -213,7 +219,7 @@ TEST(work_that_other_threads_wait_for) {
     OK(acu_sim_register("nothing", release_by_memory));
     for (int i = 0; i < TIMES; i++) {
         pthread_t thread;
-        __atomic_store_n(sign, 0, __ATOMIC_SEQ_CST);
+        atomic_store(&signs[0], 0);
         wait_at_once(other);
         wait_at_once(stream);
         launch(stream);
@@ -233,7 +239,7 @@ TEST(work_queued_meanwhile) {
         const int before = atomic_load(&entered);
         atomic_store(&released, 0);
         b = (blocker){0};
-        __atomic_store_n(sign, 0, __ATOMIC_SEQ_CST);
+        atomic_store(&signs[0], 0);
         wait_at_once(stream);
         launch(stream);
         begin_to_wait(&thread, stream);
@@ -250,6 +256,7 @@ TEST(work_queued_meanwhile) {
         OK(end_of_wait(thread));
         OK(cudaStreamSynchronize(stream));
         assert_true(is_set(1));
+        atomic_store(&signs[1], 0);
     }
 }
 
@@ -278,7 +285,7 @@ TEST(a_failure_is_reported_by_the_wait) {
     OK(acu_sim_fault(stream, cudaErrorIllegalAddress));
     SAYS(cudaErrorIllegalAddress, cudaStreamSynchronize(stream));
     assert_null(strstr(acu_last_error_message(), "is no"));
-    SAYS(cudaErrorIllegalAddress, cudaMemsetAsync(sign, 1, 1, stream));
+    SAYS(cudaErrorIllegalAddress, cudaStreamQuery(stream));
     begin_with_streams(state);
 }
 
@@ -287,7 +294,7 @@ TEST(a_stream_that_is_destroyed) {
         cudaStream_t made;
         OK(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
         wait_at_once(made);
-        __atomic_store_n(sign, 0, __ATOMIC_SEQ_CST);
+        atomic_store(&signs[0], 0);
         set(0, made);
         OK(cudaStreamDestroy(made));
         OK(cudaDeviceSynchronize());
