@@ -105,6 +105,15 @@ LOOP(copy_from, TRY(cudaMemcpy(&number, memory, 4, cudaMemcpyDeviceToHost));)
 LOOP(launch, TRY(cudaLaunchKernel(kernel, one, one, NULL, 0, stream));)
 LOOP(launch_and_wait, TRY(cudaLaunchKernel(kernel, one, one, NULL, 0, stream));
      TRY(cudaStreamSynchronize(stream));)
+LOOP(launch_and_record, TRY(cudaLaunchKernel(kernel, one, one, NULL, 0, stream));
+     TRY(cudaEventRecord(event, stream)); TRY(cudaEventSynchronize(event));)
+LOOP(launch_between_copies, TRY(cudaMemcpyAsync(memory, pinned, 4, cudaMemcpyHostToDevice, stream));
+     TRY(cudaLaunchKernel(kernel, one, one, NULL, 0, stream));
+     TRY(cudaMemcpyAsync(pinned, memory, 4, cudaMemcpyDeviceToHost, stream));
+     TRY(cudaStreamSynchronize(stream));)
+LOOP(fill_and_wait, TRY(cudaMemsetAsync(memory, 0, 4, stream)); TRY(cudaStreamSynchronize(stream));)
+LOOP(copy_and_wait, TRY(cudaMemcpyAsync(memory, pinned, 4, cudaMemcpyHostToDevice, stream));
+     TRY(cudaStreamSynchronize(stream));)
 LOOP(host_and_wait, TRY(cudaLaunchHostFunc(stream, on_host, &number));
      TRY(cudaStreamSynchronize(stream));)
 LOOP(use_stream, cudaStream_t made; TRY(cudaStreamCreate(&made));
@@ -149,6 +158,10 @@ static const struct {
     {"cudaMemcpy to the host: 4 bytes", copy_from, 0},
     {"cudaLaunchKernel", launch, QUEUED},
     {"cudaLaunchKernel, cudaStreamSynchronize", launch_and_wait, 0},
+    {"cudaLaunchKernel, cudaEventRecord, cudaEventSynchronize", launch_and_record, 0},
+    {"copy to, launch, copy from, cudaStreamSynchronize", launch_between_copies, 0},
+    {"cudaMemsetAsync: 4 bytes, cudaStreamSynchronize", fill_and_wait, 0},
+    {"cudaMemcpyAsync from pinned: 4 bytes, cudaStreamSynchronize", copy_and_wait, 0},
     {"cudaLaunchHostFunc, cudaStreamSynchronize", host_and_wait, 0},
     {"a stream that is made, used, waited for, destroyed", use_stream, 0},
     {"wait, launch, record on two streams in turn", ping_pong, QUEUED / 4},
