@@ -10,42 +10,46 @@
 
 enum { TIMES = 30 };
 
+/* `set` writes a word; `wait` counts in one word and waits for another; `multiply` needs 50 KiB of
+ * the stack of the thread that runs it. */
+static const char ptx[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".visible .entry set(.param .u64 p) {\n.reg .b64 %d<2>;\nld.param.u64 %d1, [p];\n"
+    "st.relaxed.sys.u32 [%d1], 1;\nret;\n}\n"
+    ".visible .entry wait(.param .u64 p, .param .u64 q) {\n.reg .b64 %d<3>; .reg .b32 %r<3>;\n"
+    ".reg .pred %p<2>;\nld.param.u64 %d1, [p];\nld.param.u64 %d2, [q];\n"
+    "atom.sys.add.u32 %r1, [%d1], 1;\nagain:\nld.relaxed.sys.u32 %r2, [%d2];\n"
+    "setp.eq.u32 %p1, %r2, 0;\n@%p1 bra again;\nret;\n}\n"
+    ".visible .entry multiply(.param .u64 p) {\n.reg .b64 %d<2>; .reg .b32 %r<3>;\n"
+    ".reg .f32 %f<9>;\nld.param.u64 %d1, [p];\nmov.b32 %r1, 0;\nmov.b32 %r2, 0;\n"
+    "mov.f32 %f1, 0f00000000;\nmma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 "
+    "{%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}, {%r1,%r2}, {%r1,%r2}, "
+    "{%f1,%f1,%f1,%f1,%f1,%f1,%f1,%f1};\nred.sys.add.u32 [%d1], 1;\nret;\n}\n";
+
 static cudaLibrary_t library;
-static cudaKernel_t kernel, setter;
+static cudaKernel_t setter, waiting, multiply;
 static cudaStream_t stream, other;
-static atomic_int signs[16]; /* which work sets */
 
-static atomic_int released, entered;
-
-/* What the kernel does. */
-static void wait_for_release(const acu_sim_launch *launch, void *const *args) {
-    (void)launch;
-    (void)args;
-    atomic_fetch_add(&entered, 1);
-    while (!atomic_load(&released))
-        sched_yield();
-}
-
-/* What the setter does. */
-static void set_sign(const acu_sim_launch *launch, void *const *args) {
-    (void)launch;
-    atomic_store(&signs[*(const uint64_t *)args[0]], 1);
-}
+/* Pinned memory. */
+static struct shared {
+    atomic_uint signs[16], released, entered;
+} *shared;
 
 static int begin_with_streams(void **state) {
     begin(state);
-    library = load(PTX);
-    kernel = kernel_of(library, "nothing");
-    setter = kernel_of(library, "sharing");
-    OK(acu_sim_register("sharing", set_sign));
+    OK(cudaLibraryLoadData(&library, ptx, NULL, NULL, 0, NULL, NULL, 0));
+    setter = kernel_of(library, "set");
+    waiting = kernel_of(library, "wait");
+    multiply = kernel_of(library, "multiply");
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
-    atomic_store(&released, 0);
-    atomic_store(&entered, 0);
+    OK(cudaMallocHost((void **)&shared, sizeof *shared));
+    memset(shared, 0, sizeof *shared);
     return 0;
 }
 
 static int end_with_streams(void **state) {
+    OK(cudaFreeHost(shared));
     OK(cudaStreamDestroy(stream));
     OK(cudaStreamDestroy(other));
     OK(cudaLibraryUnload(library));
@@ -54,17 +58,23 @@ static int end_with_streams(void **state) {
 
 #define D(name) cmocka_unit_test_setup_teardown(name, begin_with_streams, end_with_streams)
 
-static void launch(cudaStream_t on) {
-    OK(cudaLaunchKernel(kernel, dim(1, 1, 1), dim(1, 1, 1), NULL, 0, on));
-}
-
-static void set(uint64_t i, cudaStream_t on) {
-    void *args[] = {&i};
+static void set(int i, cudaStream_t on) {
+    void *to = &shared->signs[i], *args[] = {&to};
     OK(cudaLaunchKernel(setter, dim(1, 1, 1), dim(1, 1, 1), args, 0, on));
 }
 
 static bool is_set(int i) {
-    return atomic_load(&signs[i]);
+    return atomic_load(&shared->signs[i]);
+}
+
+static void unset(int i) {
+    atomic_store(&shared->signs[i], 0);
+}
+
+/* Launches a kernel that waits for the word. */
+static void launch(cudaStream_t on, void *word) {
+    void *entered = &shared->entered, *args[] = {&entered, &word};
+    OK(cudaLaunchKernel(waiting, dim(1, 1, 1), dim(1, 1, 1), args, 0, on));
 }
 
 /* Makes the next work of the stream that which the waiting thread runs. */
@@ -80,7 +90,7 @@ static void wait_at_once(cudaStream_t on) {
 TEST(work_goes_on_without_a_call) {
     for (int i = 0; i < TIMES; i++) {
         wait_at_once(stream);
-        atomic_store(&signs[0], 0);
+        unset(0);
         set(0, stream);
         while (!is_set(0))
             sched_yield();
@@ -142,19 +152,18 @@ TEST(the_legacy_stream_comes_after) {
 /* Work behind an event that waits for what this thread does after the event. */
 TEST(work_behind_the_event) {
     cudaEvent_t event;
-    OK(acu_sim_register("nothing", wait_for_release));
     OK(cudaEventCreate(&event));
     for (int i = 0; i < TIMES; i++) {
-        atomic_store(&released, 0);
+        atomic_store(&shared->released, 0);
         wait_at_once(stream);
-        atomic_store(&signs[0], 0);
+        unset(0);
         set(0, stream);
         OK(cudaEventRecord(event, stream));
-        launch(stream);
+        launch(stream, &shared->released);
         OK(cudaEventSynchronize(event));
         assert_true(is_set(0));
         SAYS(cudaErrorNotReady, cudaStreamQuery(stream));
-        atomic_store(&released, 1);
+        atomic_store(&shared->released, 1);
         OK(cudaStreamSynchronize(stream));
     }
     OK(cudaEventDestroy(event));
@@ -162,16 +171,15 @@ TEST(work_behind_the_event) {
 
 /* Work that waits for what this thread does once it has asked. */
 TEST(work_that_is_asked_for) {
-    OK(acu_sim_register("nothing", wait_for_release));
     for (int i = 0; i < TIMES; i++) {
-        atomic_store(&released, 0);
+        atomic_store(&shared->released, 0);
         wait_at_once(stream);
-        launch(stream);
+        launch(stream, &shared->released);
         SAYS(cudaErrorNotReady, cudaStreamQuery(stream));
-        atomic_store(&released, 1);
+        atomic_store(&shared->released, 1);
         OK(cudaStreamSynchronize(stream));
     }
-    assert_int_equal(atomic_load(&entered), TIMES);
+    assert_int_equal(atomic_load(&shared->entered), TIMES);
 }
 
 static void *wait_for(void *of) {
@@ -189,24 +197,15 @@ static cudaError_t end_of_wait(pthread_t thread) {
     return (cudaError_t)(intptr_t)result;
 }
 
-static void release_by_memory(const acu_sim_launch *launched, void *const *args) {
-    (void)launched;
-    (void)args;
-    atomic_fetch_add(&entered, 1);
-    while (!is_set(0))
-        sched_yield();
-}
-
 /* The work of one stream waits for that of another one, whichever is queued or waited for first. */
 TEST(work_of_streams_that_wait_for_each_other) {
-    OK(acu_sim_register("nothing", release_by_memory));
     for (int i = 0; i < 4 * TIMES; i++) {
-        atomic_store(&signs[0], 0);
+        unset(0);
         wait_at_once(stream);
         wait_at_once(other);
         if (i & 1)
             set(0, other);
-        launch(stream);
+        launch(stream, &shared->signs[0]);
         if (!(i & 1))
             set(0, other);
         OK(cudaStreamSynchronize(i & 2 ? stream : other));
@@ -216,13 +215,12 @@ TEST(work_of_streams_that_wait_for_each_other) {
 
 /* The same where another thread waits for each. */
 TEST(work_that_other_threads_wait_for) {
-    OK(acu_sim_register("nothing", release_by_memory));
     for (int i = 0; i < TIMES; i++) {
         pthread_t thread;
-        atomic_store(&signs[0], 0);
+        unset(0);
         wait_at_once(other);
         wait_at_once(stream);
-        launch(stream);
+        launch(stream, &shared->signs[0]);
         begin_to_wait(&thread, stream);
         set(0, other);
         OK(cudaStreamSynchronize(other));
@@ -233,22 +231,21 @@ TEST(work_that_other_threads_wait_for) {
 /* Work that is queued behind that which a thread runs while it waits. */
 TEST(work_queued_meanwhile) {
     blocker b = {0};
-    OK(acu_sim_register("nothing", wait_for_release));
     for (int i = 0; i < TIMES; i++) {
         pthread_t thread;
-        const int before = atomic_load(&entered);
-        atomic_store(&released, 0);
+        const unsigned before = atomic_load(&shared->entered);
+        atomic_store(&shared->released, 0);
         b = (blocker){0};
-        atomic_store(&signs[0], 0);
+        unset(0);
         wait_at_once(stream);
-        launch(stream);
+        launch(stream, &shared->released);
         begin_to_wait(&thread, stream);
-        while (atomic_load(&entered) == before)
+        while (atomic_load(&shared->entered) == before)
             sched_yield();
         set(0, stream);
         block_stream(&b, stream);
         set(1, stream);
-        atomic_store(&released, 1);
+        atomic_store(&shared->released, 1);
         while (!atomic_load(&b.reached))
             sched_yield();
         assert_true(is_set(0));
@@ -256,7 +253,7 @@ TEST(work_queued_meanwhile) {
         OK(end_of_wait(thread));
         OK(cudaStreamSynchronize(stream));
         assert_true(is_set(1));
-        atomic_store(&signs[1], 0);
+        unset(1);
     }
 }
 
@@ -271,12 +268,30 @@ TEST(host_functions_have_another_thread) {
     for (int i = 0; i < TIMES; i++) {
         pthread_t caller = pthread_self();
         wait_at_once(stream);
-        launch(stream);
+        set(2, stream);
         OK(cudaLaunchHostFunc(stream, note_thread, &caller));
-        launch(stream);
+        set(2, stream);
         OK(cudaStreamSynchronize(stream));
         assert_false(pthread_equal(caller, pthread_self()));
     }
+}
+
+static void note_caller(const acu_sim_launch *launched, void *const *args) {
+    (void)launched;
+    **(pthread_t *const *)args[0] = pthread_self();
+}
+
+/* So it is for kernels in C. */
+TEST(kernels_in_c_have_another_thread) {
+    OK(acu_sim_register("set", note_caller));
+    for (int i = 0; i < TIMES; i++) {
+        pthread_t caller = pthread_self();
+        void *to = &caller, *args[] = {&to};
+        OK(cudaLaunchKernel(setter, dim(1, 1, 1), dim(1, 1, 1), args, 0, stream));
+        OK(cudaStreamSynchronize(stream));
+        assert_false(pthread_equal(caller, pthread_self()));
+    }
+    OK(acu_sim_register("set", NULL));
 }
 
 /* A launch returns before its kernel has failed, and the wait says so. */
@@ -294,7 +309,7 @@ TEST(a_stream_that_is_destroyed) {
         cudaStream_t made;
         OK(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
         wait_at_once(made);
-        atomic_store(&signs[0], 0);
+        unset(0);
         set(0, made);
         OK(cudaStreamDestroy(made));
         OK(cudaDeviceSynchronize());
@@ -304,42 +319,33 @@ TEST(a_stream_that_is_destroyed) {
 
 /* A stream that one thread destroys while another one runs its work. */
 TEST(a_stream_that_is_destroyed_meanwhile) {
-    OK(acu_sim_register("nothing", wait_for_release));
     for (int i = 0; i < TIMES; i++) {
         pthread_t thread;
-        const int before = atomic_load(&entered);
-        atomic_store(&released, 0);
+        const unsigned before = atomic_load(&shared->entered);
+        atomic_store(&shared->released, 0);
         cudaStream_t made;
         OK(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
         wait_at_once(made);
-        launch(made);
+        launch(made, &shared->released);
         begin_to_wait(&thread, made);
-        while (atomic_load(&entered) == before)
+        while (atomic_load(&shared->entered) == before)
             sched_yield();
         pause_briefly(); /* most often the thread waits by now, or else finds no stream */
         const cudaError_t result = cudaStreamDestroy(made);
-        atomic_store(&released, 1);
+        atomic_store(&shared->released, 1);
         OK(result);
         const cudaError_t waited = end_of_wait(thread);
         assert_true(waited == cudaSuccess || waited == cudaErrorInvalidResourceHandle);
     }
 }
 
-static void use_stack(const acu_sim_launch *launched, void *const *args) {
-    volatile char much[200000];
-    (void)launched;
-    (void)args;
-    for (size_t i = 0; i < sizeof much; i += 1000)
-        much[i] = (char)i;
-    atomic_fetch_add(&entered, 1);
-}
-
-static void *launch_often(void *unused) {
-    (void)unused;
-    for (int i = 0; i < TIMES; i++) {
-        wait_at_once(stream);
-        launch(stream);
-        OK(cudaStreamSynchronize(stream));
+static void *multiply_often(void *result) {
+    void *entered = &shared->entered, *args[] = {&entered};
+    cudaError_t *failed = result;
+    for (int i = 0; i < TIMES && !*failed; i++) {
+        *failed = cudaLaunchKernel(multiply, dim(1, 1, 1), dim(32, 1, 1), args, 0, stream);
+        if (!*failed)
+            *failed = cudaStreamSynchronize(stream);
     }
     return NULL;
 }
@@ -348,13 +354,15 @@ static void *launch_often(void *unused) {
 TEST(a_thread_with_a_small_stack) {
     pthread_attr_t attributes;
     pthread_t thread;
-    OK(acu_sim_register("nothing", use_stack));
+    cudaError_t result = cudaSuccess;
+    wait_at_once(stream);
     assert_int_equal(pthread_attr_init(&attributes), 0);
-    assert_int_equal(pthread_attr_setstacksize(&attributes, 128 * 1024), 0);
-    assert_int_equal(pthread_create(&thread, &attributes, launch_often, NULL), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, 48 * 1024), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, multiply_often, &result), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(pthread_attr_destroy(&attributes), 0);
-    assert_int_equal(atomic_load(&entered), TIMES);
+    assert_int_equal(result, cudaSuccess);
+    assert_int_equal(atomic_load(&shared->entered), 32 * TIMES);
 }
 
 int main(void) {
@@ -369,6 +377,7 @@ int main(void) {
         D(work_that_other_threads_wait_for),
         D(work_queued_meanwhile),
         D(host_functions_have_another_thread),
+        D(kernels_in_c_have_another_thread),
         D(a_failure_is_reported_by_the_wait),
         D(a_stream_that_is_destroyed),
         D(a_stream_that_is_destroyed_meanwhile),

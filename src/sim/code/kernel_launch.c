@@ -532,6 +532,7 @@ acu_sim_op *acu_sim_kernel_launch_op(acu_sim_kernel_launch *prepared) {
     }
     op->with.launch = prepared;
     op->drop = release_launch;
+    op->calls_program = registered_function(prepared->function->entry) != NULL;
     return op;
 }
 

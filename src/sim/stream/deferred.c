@@ -11,9 +11,9 @@
  * that comes, the watcher does it after about 0.2 ms, because a GPU works whatever the program
  * does; where nothing was deferred lately, it sleeps.
  *
- * Host functions are not deferred: they have other threads than those that wait, because the
- * program may have locks that they take. A thread that waits with little of its stack left runs
- * nothing.
+ * The program's own functions are not deferred, host functions or kernels in C: they have threads
+ * of the simulator, since they may take locks of the program's. A thread that waits with little of
+ * its stack left runs nothing.
  */
 #define _GNU_SOURCE /* pthread_getattr_np */
 
@@ -123,7 +123,7 @@ static bool is_watched(void) {
 static bool may_be_deferred(const acu_sim_op *op) {
     const bool is_work = op->type == cudaGraphNodeTypeKernel ||
                          op->type == cudaGraphNodeTypeMemcpy || op->type == cudaGraphNodeTypeMemset;
-    return (is_work || !op->run) && !op->wait_count && !op->is_due &&
+    return (is_work || !op->run) && !op->calls_program && !op->wait_count && !op->is_due &&
            !acu_sim_configuration()->seeded;
 }
 

@@ -27,6 +27,7 @@ struct acu_sim_op {
     bool (*is_due)(const acu_sim_op *op);
     cudaError_t (*run)(acu_sim_op *op); /* the work, without the lock; NULL: there is none */
     bool always;                        /* it is run in a lost context, too */
+    bool calls_program;                 /* it is a kernel that is a function of the program */
     acu_sim_shared_event *records;      /* the shared event that it records; NULL: none */
     uint64_t record;                    /* the number of that record */
     cudaError_t status;                 /* the fault of the context before the run */
