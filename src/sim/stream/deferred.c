@@ -2,7 +2,7 @@
  * Work for which the thread of its stream is not woken at once.
  *
  * To wake a thread and to be woken by it takes ten times as long as a small kernel. So where the
- * program waited for a stream within 20 µs of its work, the next work is deferred: up to four
+ * program waited for a stream within 20 µs of its first work, the next work is deferred: up to 64
  * kernels, copies, fills and records are queued, the stream's thread sleeps on, and a thread that
  * waits for one of them runs it, with those before it and nothing else.
  *
@@ -30,7 +30,7 @@ enum {
     SOON = 20000,       /* nanoseconds from the first operation to the wait */
     MOMENT = 100000,    /* nanoseconds between two looks of the watcher */
     LOOKS = 2,          /* in which nothing was deferred, before the watcher sleeps */
-    MOST = 4,           /* deferred operations of a stream */
+    MOST = 64,          /* deferred operations of a stream */
     STACK = 256 * 1024, /* bytes that operations may need */
 };
 
