@@ -64,6 +64,7 @@ ptx_block *acu_ptx_block_new(ptx_worker *worker) {
         w->block = block;
         w->worker = worker;
         w->number = n;
+        w->next = n + 1 < warps ? w + 1 : NULL;
         acu_ptx_fill_warp(w);
     }
     if (launch->code->watch.checks && !(block->check = acu_ptx_check_block_new(block))) {

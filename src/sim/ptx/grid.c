@@ -225,12 +225,17 @@ static uint64_t hot(const ptx_code *code) {
     return (UINT64_C(1) << 16) + ((uint64_t)code->count << 11);
 }
 
+/* Returns whether the threads of a warp lie along x. */
+static bool has_rows(const ptx_launch *launch) {
+    return launch->block[0] % PTX_LANES == 0 || launch->block[1] * launch->block[2] == 1;
+}
+
 const ptx_jit *acu_ptx_worker_jit(const ptx_warp *w) {
     ptx_worker *worker = w->worker;
     const ptx_jit_use use = worker->launch->jit;
     if (!worker->jit && worker->may_translate &&
         (use != PTX_JIT_HOT || w->executed >= hot(w->code))) {
-        worker->jit = acu_ptx_jit_of(w->code, use);
+        worker->jit = acu_ptx_jit_of(w->code, use, has_rows(worker->launch));
         worker->may_translate = worker->jit != NULL;
     }
     return worker->jit;
@@ -284,6 +289,8 @@ static ptx_worker *make_worker(ptx_grid *grid) {
     /* Clocks that count instructions are the interpreter's. */
     worker->may_translate =
         grid->launch->jit && !ptx_is_watched(grid->launch->code) && !grid->launch->cycles;
+    if (worker->may_translate)
+        worker->jit = acu_ptx_jit_made(code);
     return worker;
 }
 

@@ -1,4 +1,5 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include "sim/ptx/grid.h"
 #include "sim/ptx/jit_inside.h"
 #include "sim/ptx/lower_inside.h"
 
@@ -22,8 +23,14 @@ uint64_t acu_ptx_jit_count(void) {
     return atomic_load(&made_count);
 }
 
-/* The code begins with the pool, behind which are the functions that are entered. */
-typedef uint32_t enter(ptx_warp *warp, const char *code, const char *pool);
+/* How machine code ended, and the warp that it ran last: what RAX and RDX have then. */
+typedef struct jit_result {
+    uint64_t end;
+    ptx_warp *warp;
+} jit_result;
+
+/* The code begins with the pool, behind which is what is entered. */
+typedef jit_result enter(ptx_warp *warp, const char *code, const char *pool);
 
 /* ---- frames ---- */
 
@@ -38,6 +45,13 @@ static x86_place in_frame(size_t offset) {
     return x86_at(X86_RSP, (int32_t)offset);
 }
 
+/* Loads what depends on the warp. */
+static void write_begin_warp(ptx_making *m) {
+    x86 *x = &m->x;
+    acu_x86_long(x, X86_MOV, JIT_BANK, in_warp(offsetof(ptx_warp, base[PTX_BANK_WARP])));
+    acu_x86_long_by(x, X86_MOV, in_frame(offsetof(jit_frame, count)), 0);
+}
+
 static void write_entry(ptx_making *m) {
     x86 *x = &m->x;
     _Static_assert(sizeof(jit_frame) % 16 == 8, "calls have their stack aligned to 16 bytes");
@@ -46,7 +60,6 @@ static void write_entry(ptx_making *m) {
     acu_x86_long_by(x, X86_SUB, x86_in(X86_RSP), sizeof(jit_frame));
     acu_x86_long(x, X86_MOV, JIT_WARP, x86_in(X86_RDI));
     acu_x86_long(x, X86_MOV, JIT_POOL, x86_in(X86_RDX));
-    acu_x86_long(x, X86_MOV, JIT_BANK, in_warp(offsetof(ptx_warp, base[PTX_BANK_WARP])));
     acu_x86_long(x, X86_MOV, JIT_LAUNCH, in_warp(offsetof(ptx_warp, base[PTX_BANK_LAUNCH])));
     acu_x86_long(x, X86_MOV, JIT_BLOCK, in_warp(offsetof(ptx_warp, base[PTX_BANK_BLOCK])));
     acu_x86_load_number(x, JIT_SPLIT, sizeof(ptx_split));
@@ -54,18 +67,26 @@ static void write_entry(ptx_making *m) {
     acu_x86_multiply(x, JIT_SPLIT, x86_in(X86_RAX));
     acu_x86_long(x, X86_ADD, JIT_SPLIT, x86_in(JIT_WARP));
     acu_x86_long_by(x, X86_ADD, x86_in(JIT_SPLIT), offsetof(ptx_warp, splits));
-    acu_x86_long_by(x, X86_MOV, in_frame(offsetof(jit_frame, count)), 0);
+    write_begin_warp(m);
     acu_x86_jump_to(x, X86_RSI);
 }
 
-/* Ends the machine code, which returns what is in R8, and counts what was executed. */
-static void write_exit(ptx_making *m) {
+/* Adds to what the warp has executed. */
+static void write_executed(ptx_making *m) {
     x86 *x = &m->x;
+    const x86_place executed = in_warp(offsetof(ptx_warp, executed));
     acu_x86_word(x, X86_MOV, X86_RAX, in_warp(offsetof(ptx_warp, active)));
     acu_x86_multiply(x, X86_RAX, in_frame(offsetof(jit_frame, count)));
-    acu_x86_long(x, X86_ADD, X86_RAX, in_warp(offsetof(ptx_warp, executed)));
-    acu_x86_store_long(x, in_warp(offsetof(ptx_warp, executed)), X86_RAX);
+    acu_x86_long(x, X86_ADD, X86_RAX, executed);
+    acu_x86_store_long(x, executed, X86_RAX);
+}
+
+/* Ends the machine code, which returns what is in R8, and the warp. */
+static void write_exit(ptx_making *m) {
+    x86 *x = &m->x;
+    write_executed(m);
     acu_x86_word(x, X86_MOV, X86_RAX, x86_in(X86_R8));
+    acu_x86_long(x, X86_MOV, X86_RDX, x86_in(JIT_WARP));
     acu_x86_zeroupper(x);
     acu_x86_long_by(x, X86_ADD, x86_in(X86_RSP), sizeof(jit_frame));
     for (unsigned n = KEPT; n-- > 0;)
@@ -131,7 +152,25 @@ void acu_jit_call(ptx_making *m, const ptx_op *op) {
         m->versions[n] = m->writes;
 }
 
-/* Writes the calls of handlers to which the accesses of a block jump. */
+/* Calls the handler, from code aside. */
+static void write_handler(ptx_making *m, const jit_aside *a) {
+    acu_jit_flush(m);
+    call_handler(m, a->op);
+    memcpy(m->groups, a->after, sizeof m->groups);
+    for (unsigned g = 0; g < m->group_count; g++)
+        if (m->groups[g].size)
+            acu_jit_load_group(m, g);
+}
+
+/* Finds a pattern, from code aside. */
+static void write_find(ptx_making *m, const jit_aside *a) {
+    const jit_known_pattern now = m->patterns[a->pattern];
+    m->patterns[a->pattern] = a->known;
+    acu_jit_find_pattern(m, a->pattern);
+    m->patterns[a->pattern] = now;
+}
+
+/* Writes the code aside to which the accesses of a block jump. */
 static void write_asides(ptx_making *m) {
     jit_group now[JIT_GROUPS];
     memcpy(now, m->groups, sizeof now);
@@ -140,12 +179,10 @@ static void write_asides(ptx_making *m) {
         for (unsigned i = 0; i < a->jump_count; i++)
             acu_x86_land(&m->x, a->jumps[i], m->x.size);
         memcpy(m->groups, a->before, sizeof m->groups);
-        acu_jit_flush(m);
-        call_handler(m, a->op);
-        memcpy(m->groups, a->after, sizeof m->groups);
-        for (unsigned g = 0; g < m->group_count; g++)
-            if (m->groups[g].size)
-                acu_jit_load_group(m, g);
+        if (a->op)
+            write_handler(m, a);
+        else
+            write_find(m, a);
         acu_x86_land(&m->x, acu_x86_jump(&m->x, X86_ALWAYS), a->back);
     }
     m->aside_count = 0;
@@ -282,6 +319,55 @@ static void write_join(ptx_making *m, uint32_t at, size_t exit) {
     acu_x86_land(x, elsewhere, x->size);
 }
 
+/* Goes on with the next warp of the block, which begins at the kernel's first operation. */
+static void write_next_warp(ptx_making *m, size_t exit) {
+    x86 *x = &m->x;
+    acu_x86_long(x, X86_MOV, X86_RDX, in_warp(offsetof(ptx_warp, next)));
+    acu_x86_word_by(x, X86_MOV, x86_in(X86_R8), PTX_JIT_STOP);
+    acu_x86_long(x, X86_OR, X86_RDX, x86_in(X86_RDX));
+    acu_x86_land(x, acu_x86_jump(x, X86_ZERO), exit);
+    acu_x86_word_by(x, X86_CMP, x86_at(X86_RDX, offsetof(ptx_warp, is_new)), 0);
+    acu_x86_land(x, acu_x86_jump(x, X86_ZERO), exit);
+    write_executed(m);
+    acu_x86_long(x, X86_MOV, JIT_WARP, x86_in(X86_RDX));
+    acu_x86_word_by(x, X86_MOV, in_warp(offsetof(ptx_warp, is_new)), 0);
+    acu_x86_lea(x, JIT_SPLIT, in_warp(offsetof(ptx_warp, splits)));
+    write_begin_warp(m);
+    note_jump(m, acu_x86_jump(x, X86_ALWAYS), m->code->functions->begin);
+}
+
+static void leave_if(ptx_making *m, x86_condition condition, size_t *jumps, unsigned *count) {
+    jumps[(*count)++] = acu_x86_jump(&m->x, condition);
+}
+
+/* Ends the warp, if nobody waits for its lanes, and begins the next one if that is new. */
+static void write_last(ptx_making *m, uint32_t at, size_t exit) {
+    x86 *x = &m->x;
+    size_t slow[5];
+    unsigned count = 0;
+    const x86_place block = in_warp(offsetof(ptx_warp, block));
+    acu_x86_long_by(x, X86_CMP, in_warp(offsetof(ptx_warp, joins)), 0);
+    leave_if(m, X86_NOT_ZERO, slow, &count);
+    acu_x86_word_by(x, X86_CMP, in_warp(offsetof(ptx_warp, split_count)), 1);
+    leave_if(m, X86_NOT_ZERO, slow, &count);
+    acu_x86_lea(x, X86_RAX, in_warp(offsetof(ptx_warp, kernel)));
+    acu_x86_long(x, X86_CMP, X86_RAX, x86_at(JIT_SPLIT, offsetof(ptx_split, frame)));
+    leave_if(m, X86_NOT_ZERO, slow, &count);
+    acu_x86_long(x, X86_MOV, X86_RCX, block);
+    acu_x86_word_by(x, X86_CMP, x86_at(X86_RCX, offsetof(ptx_block, used)), 0);
+    leave_if(m, X86_NOT_ZERO, slow, &count);
+    acu_x86_long(x, X86_MOV, X86_RAX, x86_at(X86_RCX, offsetof(ptx_block, cluster)));
+    acu_x86_word_by(x, X86_CMP, x86_at(X86_RAX, offsetof(ptx_cluster, arrived)), 0);
+    leave_if(m, X86_NOT_ZERO, slow, &count);
+    acu_x86_word_by(x, X86_MOV, in_warp(offsetof(ptx_warp, split_count)), 0);
+    acu_x86_word_by(x, X86_MOV, in_warp(offsetof(ptx_warp, ended)), -1);
+    acu_x86_word_by(x, X86_ADD, x86_at(X86_RCX, offsetof(ptx_block, ended)), PTX_LANES);
+    write_next_warp(m, exit);
+    for (unsigned n = 0; n < count; n++)
+        acu_x86_land(x, slow[n], x->size);
+    write_end(m, at, PTX_JIT_FLOW, exit);
+}
+
 /* Returns whether all lanes of the warp do a .sync operation, so that none has to wait. */
 static bool is_together(const ptx_making *m, const ptx_op *op) {
     return op->flow == acu_ptx_flow_sync && !m->masked;
@@ -292,6 +378,12 @@ static void write_together(ptx_making *m, const ptx_op *op) {
     m->wanted_count = 0;
     if (!acu_jit_shuffle(m, op))
         acu_jit_call(m, op);
+}
+
+/* Returns whether the operation ends all lanes of the warp, unless they are in a function. */
+static bool is_last(const ptx_making *m, const ptx_op *op) {
+    return !m->masked && !(op->flags & PTX_GUARDED) &&
+           (op->flow == acu_ptx_flow_exit || op->flow == acu_ptx_flow_return);
 }
 
 /* Returns whether the operation behind this one may come next. */
@@ -308,6 +400,8 @@ static void write_flow(ptx_making *m, const ptx_op *op, uint32_t at, size_t exit
         write_join(m, at, exit);
     else if (is_together(m, op))
         write_together(m, op);
+    else if (is_last(m, op))
+        write_last(m, at, exit);
     else
         write_end(m, at, PTX_JIT_FLOW, exit);
 }
@@ -334,7 +428,9 @@ static bool *find_leaders(const ptx_code *code) {
     return leads;
 }
 
-static void begin_block(ptx_making *m) {
+static void begin_block(ptx_making *m, uint32_t op) {
+    for (unsigned g = 0; g < m->group_count; g++)
+        m->groups[g].dirty &= acu_jit_is_live(m, m->groups[g].slot, op);
     acu_jit_flush(m);
     acu_jit_forget(m);
     m->sum_count = m->pattern_count = 0;
@@ -343,7 +439,7 @@ static void begin_block(ptx_making *m) {
 }
 
 /* Writes all operations, for all lanes or for some. */
-static void write_all(ptx_making *m, const bool *leads, uint32_t *begins) {
+static void write_all(ptx_making *m, uint32_t *begins) {
     const ptx_code *code = m->code;
     uint32_t count = 0;
     m->jump_count = 0;
@@ -351,8 +447,8 @@ static void write_all(ptx_making *m, const bool *leads, uint32_t *begins) {
     write_exit(m);
     for (uint32_t n = 0; n < code->count; n++) {
         const ptx_op *op = &code->ops[n];
-        if (leads[n]) {
-            begin_block(m);
+        if (m->leads[n]) {
+            begin_block(m, n);
             write_count(m, &count);
             begins[n] = (uint32_t)m->x.size;
         }
@@ -379,8 +475,9 @@ static void fill_words(uint32_t *pool, unsigned at, unsigned bytes, uint32_t fir
 
 static void write_pool(ptx_making *m) {
     uint32_t pool[JIT_POOL_BYTES / 4] = {0};
-    fill_words(pool, JIT_STEPS_4, 64, 0, 4);
-    for (unsigned n = 0; n < 16; n++) {
+    fill_words(pool, JIT_STEPS_4, 128, 0, 4);
+    fill_words(pool, JIT_STEPS_8, 128, 0, 8);
+    for (unsigned n = 0; n < PTX_LANES; n++) {
         pool[JIT_STEPS_4_WIDE / 4 + 2 * n] = 4 * n;
         pool[JIT_STEPS_8_WIDE / 4 + 2 * n] = 8 * n;
     }
@@ -406,7 +503,7 @@ static char *executable(const x86 *x) {
     return NULL;
 }
 
-static void translate(ptx_making *m, ptx_jit *jit, const bool *leads) {
+static void translate(ptx_making *m, ptx_jit *jit) {
     write_pool(m);
     write_entry(m);
     acu_jit_write_classify(m);
@@ -415,7 +512,7 @@ static void translate(ptx_making *m, ptx_jit *jit, const bool *leads) {
     for (unsigned full = 0; full < 2; full++) {
         m->masked = !full;
         acu_jit_forget(m);
-        write_all(m, leads, jit->begins[full]);
+        write_all(m, jit->begins[full]);
     }
     if (m->x.failed)
         return;
@@ -441,14 +538,16 @@ static bool has_avx2(bool *wide) {
 #endif
 }
 
-static void make(ptx_jit *jit, const ptx_code *code, ptx_jit_use use) {
+static void make(ptx_jit *jit, const ptx_code *code, ptx_jit_use use, bool in_rows) {
     bool wide;
     if (!has_avx2(&wide))
         return;
     wide = wide && use != PTX_JIT_AVX2;
     bool *leads = find_leaders(code);
     ptx_making m = {.code = code,
+                    .leads = leads,
                     .wide = wide,
+                    .in_rows = in_rows,
                     .width = wide ? 64 : 32,
                     .vectors = wide ? 2 : 4,
                     .group_count = wide ? 13 : 3,
@@ -456,32 +555,44 @@ static void make(ptx_jit *jit, const ptx_code *code, ptx_jit_use use) {
     m.versions = calloc(code->warp_bytes / 32 + 1, sizeof *m.versions);
     jit->begins[0] = calloc(code->count + 1, sizeof *jit->begins[0]);
     jit->begins[1] = calloc(code->count + 1, sizeof *jit->begins[1]);
-    if (leads && m.versions && jit->begins[0] && jit->begins[1])
-        translate(&m, jit, leads);
+    if (leads && m.versions && jit->begins[0] && jit->begins[1] && acu_jit_find_live(&m))
+        translate(&m, jit);
     free(leads);
     free(m.versions);
+    free(m.live);
+    free(m.live_of);
     free(m.asides);
     free(m.jumps);
     free(m.x.bytes);
 }
 
-ptx_jit_end acu_ptx_jit_run(const ptx_jit *jit, ptx_warp *w) {
-    const ptx_split *s = ptx_current(w);
+ptx_jit_end acu_ptx_jit_run(const ptx_jit *jit, ptx_warp **w) {
+    const ptx_split *s = ptx_current(*w);
     uint32_t begin = jit->begins[s->mask == ~UINT32_C(0)][s->pc];
     if (!begin)
         return PTX_JIT_NONE;
     enter *entry;
     const char *code = jit->code + JIT_POOL_BYTES;
     memcpy(&entry, &code, sizeof code);
-    return (ptx_jit_end)entry(w, jit->code + begin, jit->code);
+    const jit_result result = entry(*w, jit->code + begin, jit->code);
+    *w = result.warp;
+    return (ptx_jit_end)result.end;
 }
 
-const ptx_jit *acu_ptx_jit_of(const ptx_code *code, ptx_jit_use use) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the `jit` of all codes */
+
+const ptx_jit *acu_ptx_jit_made(const ptx_code *code) {
+    pthread_mutex_lock(&lock);
+    const ptx_jit *jit = code->jit;
+    pthread_mutex_unlock(&lock);
+    return jit && jit->code ? jit : NULL;
+}
+
+const ptx_jit *acu_ptx_jit_of(const ptx_code *code, ptx_jit_use use, bool in_rows) {
     ptx_code *owner = (ptx_code *)(uintptr_t)code;
     pthread_mutex_lock(&lock);
     if (!owner->jit && (owner->jit = calloc(1, sizeof *owner->jit)))
-        make(owner->jit, code, use);
+        make(owner->jit, code, use, in_rows);
     const ptx_jit *jit = owner->jit;
     pthread_mutex_unlock(&lock);
     return jit && jit->code ? jit : NULL;

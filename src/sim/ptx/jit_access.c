@@ -49,18 +49,85 @@ static x86_place pattern_at(unsigned pattern, size_t offset) {
         X86_RSP, (int32_t)(offsetof(jit_frame, patterns) + pattern * sizeof(jit_pattern) + offset));
 }
 
+/* Jumps if a vector is not 0. */
+static size_t jump_if_any(ptx_making *m, unsigned vector) {
+    x86 *x = &m->x;
+    if (m->wide) {
+        acu_x86_vector(x, X86_PTESTMD, 1, vector, x86_in(vector));
+        acu_x86_test_mask(x, 1);
+    } else {
+        acu_x86_vector(x, X86_PTEST, vector, X86_NONE, x86_in(vector));
+    }
+    return acu_x86_jump(x, X86_NOT_ZERO);
+}
+
+/* Puts the first lane's address into RAX, and into all elements of JIT_T0. */
+static void load_first(ptx_making *m, ptx_slot root, bool is_narrow) {
+    x86 *x = &m->x;
+    x86_place first = acu_jit_source(m, root, is_narrow ? 4 : 8, 0);
+    acu_x86_vector(x, is_narrow ? X86_PBROADCASTD : X86_PBROADCASTQ, JIT_T0, X86_NONE, first);
+    if (!first.in_memory)
+        acu_x86_take_first(x, X86_RAX, first.number, is_narrow ? 4 : 8);
+    else
+        (is_narrow ? acu_x86_word : acu_x86_long)(x, X86_MOV, X86_RAX, first);
+}
+
+/* Fills in the pattern if the elements of all lanes are consecutive, which most often is so; else
+ * it jumps. */
+static size_t write_consecutive(ptx_making *m, ptx_slot root, bool is_narrow, unsigned size,
+                                unsigned pattern) {
+    x86 *x = &m->x;
+    const unsigned lane = is_narrow ? 4 : 8, lanes = m->width / size;
+    const unsigned steps = size == 8   ? is_narrow ? JIT_STEPS_8 : JIT_STEPS_8_WIDE
+                           : is_narrow ? JIT_STEPS_4
+                                       : JIT_STEPS_4_WIDE;
+    load_first(m, root, is_narrow);
+    for (unsigned i = 0; i < PTX_LANES * lane / m->width; i++) {
+        const unsigned to = i ? JIT_T1 : JIT_T2;
+        acu_x86_vector(x, is_narrow ? X86_PADDD : X86_PADDQ, to, JIT_T0,
+                       x86_at(JIT_POOL, (int32_t)(steps + i * m->width)));
+        acu_x86_vector(x, X86_PXOR, to, to, acu_jit_source(m, root, lane, i));
+        if (i)
+            acu_x86_vector(x, X86_POR, JIT_T2, JIT_T2, x86_in(JIT_T1));
+    }
+    acu_x86_store_long(x, pattern_at(pattern, offsetof(jit_pattern, low)), X86_RAX);
+    for (unsigned part = 0; part < PTX_LANES / lanes; part++) {
+        acu_x86_store_long(x, pattern_at(pattern, offsetof(jit_pattern, at) + (size_t)8 * part),
+                           X86_RAX);
+        acu_x86_long_by(x, X86_ADD, x86_in(X86_RAX), (int32_t)(lanes * size));
+    }
+    acu_x86_long_by(x, X86_SUB, x86_in(X86_RAX), (int32_t)size);
+    acu_x86_store_long(x, pattern_at(pattern, offsetof(jit_pattern, high)), X86_RAX);
+    acu_x86_long_by(x, X86_MOV, pattern_at(pattern, offsetof(jit_pattern, kind)), JIT_CONSECUTIVE);
+    return jump_if_any(m, JIT_T2);
+}
+
+void acu_jit_find_pattern(ptx_making *m, unsigned pattern) {
+    x86 *x = &m->x;
+    const jit_known_pattern *p = &m->patterns[pattern];
+    acu_jit_flush_one(m, p->root);
+    acu_x86_lea(x, X86_RDI, acu_jit_memory(m, p->root, 0));
+    acu_x86_lea(x, X86_RSI, pattern_at(pattern, 0));
+    acu_x86_land(x, acu_x86_call_near(x), m->classify[p->narrow][p->size == 8]);
+}
+
 /* Returns the pattern of the root, for which it writes code where the block has none yet. */
 static unsigned make_pattern(ptx_making *m, ptx_slot root, bool is_narrow, unsigned size) {
-    x86 *x = &m->x;
     if (m->pattern_count == JIT_PATTERNS)
         m->pattern_count = 0;
     unsigned pattern = m->pattern_count++;
     m->patterns[pattern] =
         (jit_known_pattern){root, acu_jit_version(m, root), is_narrow, (uint8_t)size};
-    acu_jit_flush_one(m, root);
-    acu_x86_lea(x, X86_RDI, acu_jit_memory(m, root, 0));
-    acu_x86_lea(x, X86_RSI, pattern_at(pattern, 0));
-    acu_x86_land(x, acu_x86_call_near(x), m->classify[is_narrow][size == 8]);
+    jit_aside *aside = m->in_rows ? acu_jit_aside(m, NULL) : NULL;
+    if (!aside) {
+        acu_jit_find_pattern(m, pattern);
+        return pattern;
+    }
+    aside->jumps[aside->jump_count++] = write_consecutive(m, root, is_narrow, size, pattern);
+    __builtin_memcpy(aside->before, m->groups, sizeof m->groups);
+    aside->pattern = pattern;
+    aside->known = m->patterns[pattern];
+    aside->back = m->x.size;
     return pattern;
 }
 
@@ -122,19 +189,6 @@ static void compare_first(ptx_making *m, bool is_narrow, unsigned part, int32_t 
     acu_x86_move_if(x, X86_ABOVE, X86_R9, X86_RAX);
     acu_x86_long(x, X86_XOR, X86_RAX, x86_in(X86_R11));
     acu_x86_long(x, X86_OR, X86_R10, x86_in(X86_RAX));
-}
-
-/* Jumps if a vector is not 0. */
-static size_t jump_if_any(ptx_making *m, unsigned vector) {
-    x86 *x = &m->x;
-    if (m->wide) {
-        acu_x86_vector(x, X86_PTESTMD, 1, vector, x86_in(vector));
-        acu_x86_take_mask(x, X86_RAX, 1);
-        acu_x86_word(x, X86_OR, X86_RAX, x86_in(X86_RAX));
-    } else {
-        acu_x86_vector(x, X86_PTEST, vector, X86_NONE, x86_in(vector));
-    }
-    return acu_x86_jump(x, X86_NOT_ZERO);
 }
 
 static void end_classify(ptx_making *m, int kind) {
@@ -292,27 +346,31 @@ static void write_store(ptx_making *m, const ptx_op *op, unsigned pattern, jit_a
     }
 }
 
-/* Returns whether the operation is a load, 1, or a store, 2, of one element of 4 or 8 bytes. */
-static int kind_of(const ptx_making *m, const ptx_op *op) {
+int acu_jit_access_kind(const ptx_op *op) {
     const ptx_memory_handlers *handlers = acu_ptx_memory_handlers();
-    for (unsigned n = 2; n <= (m->wide ? 3 : 2); n++)
-        if (op->full == handlers->load[n] || op->full == handlers->store[n]) {
-            const ptx_access *access = op->more;
-            bool simple = access->count == 1 && access->size == access->register_size &&
-                          access->slots[0] != UINT32_MAX;
-            bool near = access->space == PTX_SHARED || access->space == PTX_GLOBAL ||
-                        access->space == PTX_GENERIC;
-            bool fits =
-                op->value >= INT32_MIN / 2 && op->value <= INT32_MAX / 2 && op->site < 1000000;
-            return simple && near && fits ? (op->full == handlers->load[n] ? 1 : 2) : 0;
-        }
+    for (unsigned n = 0; n < 4; n++)
+        if (op->full == handlers->load[n] || op->full == handlers->store[n])
+            return op->full == handlers->load[n] ? 1 : 2;
     return 0;
+}
+
+/* Returns whether the access has a translation: one element of 4 or 8 bytes. */
+static bool is_simple(const ptx_making *m, const ptx_op *op) {
+    const ptx_access *access = op->more;
+    const bool sized = access->size == 4 || (access->size == 8 && m->wide);
+    const bool single = access->count == 1 && access->size == access->register_size &&
+                        access->slots[0] != UINT32_MAX;
+    const bool near =
+        access->space == PTX_SHARED || access->space == PTX_GLOBAL || access->space == PTX_GENERIC;
+    const bool fits =
+        op->value >= INT32_MIN / 2 && op->value <= INT32_MAX / 2 && op->site < 1000000;
+    return sized && single && near && fits;
 }
 
 bool acu_jit_access(ptx_making *m, const ptx_op *op) {
     const ptx_access *access = op->more;
-    int kind = m->masked ? 0 : kind_of(m, op);
-    if (!kind || (access->narrow && access->space != PTX_SHARED))
+    int kind = m->masked ? 0 : acu_jit_access_kind(op);
+    if (!kind || !is_simple(m, op) || (access->narrow && access->space != PTX_SHARED))
         return false;
     jit_sum sum;
     unsigned pattern = pattern_of(m, op, access, &sum);

@@ -18,16 +18,17 @@ enum { JIT_T0, JIT_T1, JIT_T2, JIT_T3, JIT_T4, JIT_T5 };
 
 /* Where the pool has constants: bytes. */
 enum {
-    JIT_STEPS_4 = 0, /* 0, 4, 8, …, words; as numbers of 64 bits at the next one */
-    JIT_STEPS_4_WIDE = 64,
-    JIT_STEPS_8_WIDE = 256,
-    JIT_NAN = 384, /* words: 0x7fffffff */
-    JIT_SIGN = 448,
-    JIT_BITS = 512, /* a bit for each lane */
-    JIT_ONES = 640, /* words: all bits */
-    JIT_ONE = 704,  /* floats */
-    JIT_ZERO = 768,
-    JIT_POOL_BYTES = 832,
+    JIT_STEPS_4 = 0, /* 0, 4, 8, … for each lane: words, and numbers of 64 bits; 0, 8, 16, … */
+    JIT_STEPS_8 = 128,
+    JIT_STEPS_4_WIDE = 256,
+    JIT_STEPS_8_WIDE = 512,
+    JIT_BITS = 768, /* a bit for each lane */
+    JIT_NAN = 896,  /* words: 0x7fffffff */
+    JIT_SIGN = 960,
+    JIT_ONES = 1024, /* words: all bits */
+    JIT_ONE = 1088,  /* floats */
+    JIT_ZERO = 1152,
+    JIT_POOL_BYTES = 1216,
 };
 
 /* How the addresses of a warp lie: each vector's lanes have the same one, or consecutive ones. The
@@ -78,13 +79,16 @@ typedef struct jit_known_pattern {
     uint8_t size;
 } jit_known_pattern;
 
-/* Code behind that of a block, to which it seldom jumps: a call of a handler. */
+/* Code behind that of a block, to which it seldom jumps: a call of a handler; or one of the code
+ * that finds the pattern of a value. */
 typedef struct jit_aside {
-    const ptx_op *op;
+    const ptx_op *op; /* NULL: there is no handler to call */
     size_t jumps[8];
     unsigned jump_count;
     size_t back;
     jit_group before[JIT_GROUPS], after[JIT_GROUPS];
+    unsigned pattern; /* without a handler */
+    jit_known_pattern known;
 } jit_aside;
 
 typedef struct jit_jump {
@@ -96,6 +100,7 @@ typedef struct ptx_making {
     x86 x;
     const ptx_code *code;
     bool wide;        /* AVX-512 */
+    bool in_rows;     /* consecutive elements are likely */
     unsigned width;   /* bytes of a vector */
     unsigned vectors; /* of a value of 32 bits */
     unsigned group_count;
@@ -103,6 +108,11 @@ typedef struct ptx_making {
     uint32_t now;       /* operations translated */
     ptx_slot wanted[4]; /* what this one reads */
     unsigned wanted_count;
+
+    const bool *leads; /* the operations to which lanes may come from elsewhere */
+    uint64_t *live;    /* for each of these, a set of the values that are needed there, */
+    uint32_t *live_of; /* whose number is here */
+    uint32_t live_words;
 
     bool masked;         /* not all lanes are active, */
     x86_place mask_bits; /* but these */
@@ -158,6 +168,17 @@ void acu_jit_wrote(ptx_making *m, ptx_slot slot);
 uint32_t acu_jit_version(const ptx_making *m, ptx_slot slot);
 bool acu_jit_is_uniform(ptx_slot slot);
 
+/* ---- which values are needed ---- */
+
+/* Finds it out; false without memory. */
+bool acu_jit_find_live(ptx_making *m);
+/* Returns whether the value is needed at an operation that leads. */
+bool acu_jit_is_live(const ptx_making *m, ptx_slot slot, uint32_t op);
+/* Returns whether a plain operation that only computes has a translation, perhaps. */
+bool acu_jit_is_known(const ptx_op *op);
+/* Returns whether the operation is a load, 1, or a store, 2, of the interpreter's handlers. */
+int acu_jit_access_kind(const ptx_op *op);
+
 /* ---- operations ---- */
 
 /* Translates an operation that does the same in each lane; false: it has no translation. */
@@ -166,6 +187,8 @@ bool acu_jit_lanes(ptx_making *m, const ptx_op *op);
 bool acu_jit_shuffle(ptx_making *m, const ptx_op *op);
 /* Translates a load or a store. */
 bool acu_jit_access(ptx_making *m, const ptx_op *op);
+/* Writes a call of the code that finds a pattern. */
+void acu_jit_find_pattern(ptx_making *m, unsigned pattern);
 /* Notes that the operation is the sum of another value and one that all lanes share. */
 void acu_jit_note_sum(ptx_making *m, const ptx_op *op);
 /* Writes the code that finds patterns. */

@@ -595,9 +595,17 @@ static void fill(void) {
                         "f32");
 }
 
-bool acu_jit_lanes(ptx_making *m, const ptx_op *op) {
+static const known *find_known(const ptx_op *op) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, fill);
-    const known *k = place_of(op->full);
+    return place_of(op->full);
+}
+
+bool acu_jit_is_known(const ptx_op *op) {
+    return find_known(op)->handler != NULL;
+}
+
+bool acu_jit_lanes(ptx_making *m, const ptx_op *op) {
+    const known *k = find_known(op);
     return k->handler && k->translate(m, op, k);
 }

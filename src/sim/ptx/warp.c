@@ -133,6 +133,7 @@ static void leave_all_frames(ptx_warp *w) {
 void acu_ptx_warp_begin(ptx_warp *w, uint32_t exists) {
     leave_all_frames(w);
     w->exists = exists;
+    w->is_new = exists == ~UINT32_C(0);
     w->ended = 0;
     acu_ptx_warp_set_mask(w, exists);
     w->kernel = (ptx_frame){.function = w->code->functions, .lanes = exists};
@@ -220,12 +221,14 @@ static void interpret(ptx_warp *w) {
     s->pc = (uint32_t)(op - ops);
 }
 
-/* Runs the current split until it stops. */
+/* Runs the current split until it stops. Where the warp ends, machine code goes on with the next
+ * one. */
 static void run_split(ptx_warp *w) {
     const ptx_op *ops = w->code->ops;
     const ptx_jit *jit = acu_ptx_worker_jit(w);
+    w->is_new = 0;
     for (;;) {
-        ptx_jit_end end = jit ? acu_ptx_jit_run(jit, w) : PTX_JIT_NONE;
+        ptx_jit_end end = jit ? acu_ptx_jit_run(jit, &w) : PTX_JIT_NONE;
         if (end == PTX_JIT_STOP)
             return;
         if (end == PTX_JIT_NONE)
@@ -284,6 +287,8 @@ ptx_state acu_ptx_warp_run(ptx_warp *w) {
         }
         w->backward = 0;
         run_split(w);
+        if (!w->split_count)
+            return PTX_ENDED;
         if (w->backward < PTX_SPINS)
             continue;
         leave_joins(w);

@@ -66,6 +66,8 @@ struct ptx_warp {
     ptx_block *block;
     ptx_worker *worker;
     unsigned number; /* in the block */
+    ptx_warp *next;  /* of the block; NULL: this is the last one */
+    uint32_t is_new; /* 1: the warp has 32 lanes, and has not run yet */
     ptx_split splits[PTX_LANES];
     unsigned split_count, current;
     unsigned backward;   /* backward branches since another split was chosen */

@@ -224,6 +224,21 @@ void acu_x86_masked(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, 
     evex(x, parts_of(op), d, a, b, k);
 }
 
+void acu_x86_take_first(x86 *x, x86_register d, unsigned vector, unsigned size) {
+    const parts p = {1, 1, size == 8, size == 8, 0x7e};
+    if (!x->wide) {
+        vex(x, p, false, vector, 0, x86_in(d));
+        return;
+    }
+    put(x, 0x62);
+    put(x, (~vector >> 3 & 1) << 7 | 1u << 6 | (~(unsigned)d >> 3 & 1) << 5 |
+               (~vector >> 4 & 1) << 4 | 1u);
+    put(x, p.wide_w << 7 | 15u << 3 | 4u | 1u);
+    put(x, 1u << 3);
+    put(x, p.opcode);
+    put_operands(x, vector, x86_in(d), false);
+}
+
 void acu_x86_zeroupper(x86 *x) {
     put(x, 0xc5);
     put(x, 0xf8);
@@ -234,6 +249,10 @@ void acu_x86_zeroupper(x86 *x) {
 
 void acu_x86_load_mask(x86 *x, unsigned k, unsigned bits, x86_place s) {
     vex(x, (parts){bits == 8, 1, 0, 0, 0x90}, false, k, 0, s);
+}
+
+void acu_x86_test_mask(x86 *x, unsigned k) {
+    vex(x, (parts){0, 1, 0, 0, 0x98}, false, k, 0, x86_in(k));
 }
 
 void acu_x86_take_mask(x86 *x, x86_register d, unsigned k) {

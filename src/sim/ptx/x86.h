@@ -179,12 +179,16 @@ void acu_x86_vector(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b);
 void acu_x86_vector_by(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, uint8_t by);
 /* AVX-512: only where the mask register k has bits, the other elements stay. */
 void acu_x86_masked(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, unsigned k);
+/* A register = the first element of a vector, of 4 or 8 bytes. */
+void acu_x86_take_first(x86 *x, x86_register d, unsigned vector, unsigned size);
 void acu_x86_zeroupper(x86 *x);
 
 /* ---- masks of AVX-512 ---- */
 
 /* k = 8 or 16 bits of memory. */
 void acu_x86_load_mask(x86 *x, unsigned k, unsigned bits, x86_place s);
+/* Compares the 16 bits of k with 0, for a jump. */
+void acu_x86_test_mask(x86 *x, unsigned k);
 /* A register = k, of 32 bits. */
 void acu_x86_take_mask(x86 *x, x86_register d, unsigned k);
 /* d = high << bits | low; 8 or 16 bits each. */
