@@ -86,10 +86,11 @@ void acu_ptx_block_free(ptx_block *block) {
 
 void acu_ptx_block_begin(ptx_block *block, uint64_t number) {
     const unsigned *grid = block->launch->grid;
+    const uint64_t row = number / grid[0];
     block->number = number;
-    block->index[0] = (unsigned)(number % grid[0]);
-    block->index[1] = (unsigned)(number / grid[0] % grid[1]);
-    block->index[2] = (unsigned)(number / grid[0] / grid[1]);
+    block->index[0] = (unsigned)(number - row * grid[0]);
+    block->index[1] = grid[1] == 1 ? 0 : (unsigned)(row % grid[1]);
+    block->index[2] = grid[2] == 1 ? 0 : (unsigned)(row / grid[1]);
     block->ended = 0;
     if (block->used)
         memset(block->barriers, 0, sizeof block->barriers);
@@ -97,8 +98,9 @@ void acu_ptx_block_begin(ptx_block *block, uint64_t number) {
     acu_ptx_fill_block(block, block->bank);
     if (block->check)
         acu_ptx_check_block_begin(block);
-    memset(block->shared + block->launch->code->reserved_at, 0,
-           block->launch->code->reserved_bytes);
+    const ptx_code *code = block->launch->code;
+    if (code->reserved_bytes)
+        memset(block->shared + code->reserved_at, 0, code->reserved_bytes);
     for (unsigned n = 0; n < block->warp_count; n++) {
         unsigned left = block->threads - n * PTX_LANES;
         acu_ptx_warp_begin(&block->warps[n],

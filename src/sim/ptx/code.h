@@ -160,6 +160,7 @@ struct ptx_code {
     const ptx_instruction **counted; /* the instructions that a profile has counts of */
     uint32_t counted_count;
     uint32_t stops;          /* places at which a warp stops */
+    bool spins;              /* a loop may wait for what others write */
     bool recurses;           /* a function may be called while it runs */
     bool launches;           /* the kernel may launch kernels */
     uint32_t sites;          /* operations that access memory */

@@ -77,21 +77,20 @@ static void take_out(const job *one) {
     *at = one->next;
 }
 
-/* The system is asked once, since it reads a file. */
-static unsigned count_processors(void) {
-    static atomic_long known;
-    long processors = atomic_load_explicit(&known, memory_order_relaxed);
-    if (!processors) {
-        processors = sysconf(_SC_NPROCESSORS_ONLN);
-        processors = processors > 0 ? processors : 1;
-        atomic_store_explicit(&known, processors, memory_order_relaxed);
+unsigned acu_ptx_crew_most(void) {
+    static atomic_uint known; /* the system reads it from a file */
+    unsigned most = atomic_load_explicit(&known, memory_order_relaxed);
+    if (!most) {
+        const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+        most = processors > 0 ? (unsigned)processors : 1;
+        atomic_store_explicit(&known, most, memory_order_relaxed);
     }
-    return (unsigned)processors;
+    return most;
 }
 
 void acu_ptx_crew_run(void (*work)(void *data), void *data, unsigned most, uint64_t pieces) {
     if (!most)
-        most = count_processors();
+        most = acu_ptx_crew_most();
     if (most > pieces)
         most = (unsigned)pieces;
     if (most < 2) {

@@ -4,6 +4,9 @@
 
 #include <stdint.h>
 
+/* Returns how many threads a launch has at most that says nothing else: one for each processor. */
+unsigned acu_ptx_crew_most(void);
+
 /*
  * Calls `work` with `data` on this thread, and at the same time on others: on at most `most`
  * threads (0: as many as there are processors), and on no more than there are pieces of work.

@@ -20,6 +20,7 @@ struct ptx_grid {
     char *bank;            /* of the launch */
     _Atomic uint64_t next; /* the next cluster */
     uint64_t count;
+    unsigned at_once;    /* clusters that a worker takes */
     unsigned size;       /* blocks of a cluster */
     unsigned most;       /* blocks that may be alive; 0: all */
     atomic_uint alive;   /* blocks that have begun, and whose cluster has not ended; with `most` */
@@ -109,6 +110,8 @@ static bool wait_for_room(ptx_grid *grid) {
 /* Returns the number of a cluster's block in the grid. */
 static uint64_t number_of(const ptx_launch *launch, uint64_t cluster, unsigned rank) {
     const unsigned *grid = launch->grid, *size = launch->cluster;
+    if (size[0] * size[1] * size[2] == 1)
+        return cluster;
     uint64_t wide = grid[0] / size[0], high = grid[1] / size[1];
     uint64_t x = cluster % wide * size[0] + rank % size[0],
              y = cluster / wide % high * size[1] + rank / size[0] % size[1],
@@ -133,15 +136,27 @@ static ptx_block *take_block(ptx_worker *worker) {
     return block;
 }
 
+/* Returns whether the worker has a cluster to begin: those that it took, or else the next ones. */
+static bool take_clusters(ptx_worker *worker) {
+    ptx_grid *grid = worker->grid;
+    if (worker->next < worker->last)
+        return true;
+    worker->next = atomic_fetch_add(&grid->next, grid->at_once);
+    worker->last = worker->next + grid->at_once;
+    if (worker->last > grid->count)
+        worker->last = grid->count;
+    return worker->next < worker->last;
+}
+
 /* Begins the blocks of the next cluster, for which the worker has taken room, and which come before
  * the others that it has. Returns false where all clusters have begun. */
 static bool begin_cluster(ptx_worker *worker) {
     const ptx_launch *launch = worker->launch;
-    uint64_t number = atomic_fetch_add(&worker->grid->next, 1);
-    if (number >= worker->grid->count) {
+    if (!take_clusters(worker)) {
         give_room(worker->grid);
         return false;
     }
+    const uint64_t number = worker->next++;
     ptx_cluster *cluster = NULL;
     unsigned count = worker->grid->size;
     for (unsigned rank = 0; rank < count; rank++) {
@@ -326,6 +341,17 @@ static void work(void *data) {
         (void)fesetenv(&before);
 }
 
+/* Returns how many clusters a worker takes at once: one where blocks may wait for others, which
+ * then begin in their order. */
+static unsigned at_once(const ptx_launch *launch, uint64_t clusters) {
+    enum { MOST = 8, OF_A_WORKER = 16 };
+    if (launch->code->spins)
+        return 1;
+    const uint64_t workers = launch->workers ? launch->workers : acu_ptx_crew_most(),
+                   part = clusters / (workers * OF_A_WORKER);
+    return part < 1 ? 1 : part > MOST ? MOST : (unsigned)part;
+}
+
 int acu_ptx_grid_run(const ptx_launch *launch, ptx_fault *fault) {
     ptx_grid grid = {
         .launch = launch, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
@@ -335,6 +361,7 @@ int acu_ptx_grid_run(const ptx_launch *launch, ptx_fault *fault) {
     grid.count = (uint64_t)launch->grid[0] / size[0] * (launch->grid[1] / size[1]) *
                  (launch->grid[2] / size[2]);
     grid.most = grid.count * grid.size > launch->resident ? launch->resident : 0;
+    grid.at_once = at_once(launch, grid.count);
     grid.bank = malloc(launch->code->launch_bytes + 64);
     if (!grid.bank)
         return 2;

@@ -197,6 +197,7 @@ struct ptx_worker {
     const ptx_launch *launch;
     ptx_grid *grid;
     char *bank;           /* of the launch */
+    uint64_t next, last;  /* clusters that it took, and that have not begun */
     ptx_block *blocks;    /* that are alive */
     ptx_block *spare;     /* that can be used again */
     ptx_block *created;   /* all of them: the last one that was made */

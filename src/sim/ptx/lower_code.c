@@ -77,6 +77,8 @@ static void finish(ptx_lowering *l) {
     ptx_code *code = l->code;
     for (uint32_t n = code->count; n-- > 0;) {
         ptx_op *op = &code->ops[n];
+        if (op->flow == acu_ptx_flow_branch || op->flow == acu_ptx_flow_jump)
+            code->spins |= op->flags & PTX_MAY_SPIN;
         if (op->flow)
             continue;
         add_masked(l, op);

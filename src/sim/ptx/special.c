@@ -71,6 +71,12 @@ static void put(char *at, unsigned lane, unsigned size, uint64_t value) {
 }
 
 static void put_all(char *at, unsigned size, uint64_t value) {
+    if (size == 4) { /* most are, and blocks begin often */
+        const uint32_t word = (uint32_t)value;
+        for (unsigned i = 0; i < PTX_LANES; i++)
+            memcpy(at + (size_t)i * sizeof word, &word, sizeof word);
+        return;
+    }
     for (unsigned i = 0; i < PTX_LANES; i++)
         put(at, i, size, value);
 }
