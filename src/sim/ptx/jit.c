@@ -37,21 +37,6 @@ typedef jit_result enter(ptx_warp *warp, const char *code, const char *pool);
 static const x86_register kept[] = {X86_RBX, X86_RBP, X86_R12, X86_R13, X86_R14, X86_R15};
 enum { KEPT = sizeof kept / sizeof *kept };
 
-static x86_place in_warp(size_t offset) {
-    return x86_at(JIT_WARP, (int32_t)offset);
-}
-
-static x86_place in_frame(size_t offset) {
-    return x86_at(X86_RSP, (int32_t)offset);
-}
-
-/* Loads what depends on the warp. */
-static void write_begin_warp(ptx_making *m) {
-    x86 *x = &m->x;
-    acu_x86_long(x, X86_MOV, JIT_BANK, in_warp(offsetof(ptx_warp, base[PTX_BANK_WARP])));
-    acu_x86_long_by(x, X86_MOV, in_frame(offsetof(jit_frame, count)), 0);
-}
-
 static void write_entry(ptx_making *m) {
     x86 *x = &m->x;
     _Static_assert(sizeof(jit_frame) % 16 == 8, "calls have their stack aligned to 16 bytes");
@@ -60,29 +45,30 @@ static void write_entry(ptx_making *m) {
     acu_x86_long_by(x, X86_SUB, x86_in(X86_RSP), sizeof(jit_frame));
     acu_x86_long(x, X86_MOV, JIT_WARP, x86_in(X86_RDI));
     acu_x86_long(x, X86_MOV, JIT_POOL, x86_in(X86_RDX));
-    acu_x86_long(x, X86_MOV, JIT_LAUNCH, in_warp(offsetof(ptx_warp, base[PTX_BANK_LAUNCH])));
-    acu_x86_long(x, X86_MOV, JIT_BLOCK, in_warp(offsetof(ptx_warp, base[PTX_BANK_BLOCK])));
+    acu_x86_long(x, X86_MOV, JIT_LAUNCH,
+                 acu_jit_in_warp(offsetof(ptx_warp, base[PTX_BANK_LAUNCH])));
+    acu_x86_long(x, X86_MOV, JIT_BLOCK, acu_jit_in_warp(offsetof(ptx_warp, base[PTX_BANK_BLOCK])));
     acu_x86_load_number(x, JIT_SPLIT, sizeof(ptx_split));
-    acu_x86_word(x, X86_MOV, X86_RAX, in_warp(offsetof(ptx_warp, current)));
+    acu_x86_word(x, X86_MOV, X86_RAX, acu_jit_in_warp(offsetof(ptx_warp, current)));
     acu_x86_multiply(x, JIT_SPLIT, x86_in(X86_RAX));
     acu_x86_long(x, X86_ADD, JIT_SPLIT, x86_in(JIT_WARP));
     acu_x86_long_by(x, X86_ADD, x86_in(JIT_SPLIT), offsetof(ptx_warp, splits));
-    write_begin_warp(m);
+    acu_x86_long(x, X86_MOV, JIT_BANK, acu_jit_in_warp(offsetof(ptx_warp, base[PTX_BANK_WARP])));
+    acu_x86_long_by(x, X86_MOV, acu_jit_in_frame(offsetof(jit_frame, count)), 0);
     acu_x86_jump_to(x, X86_RSI);
 }
 
 /* Adds to what the warp has executed. */
 static void write_executed(ptx_making *m) {
     x86 *x = &m->x;
-    const x86_place executed = in_warp(offsetof(ptx_warp, executed));
-    acu_x86_word(x, X86_MOV, X86_RAX, in_warp(offsetof(ptx_warp, active)));
-    acu_x86_multiply(x, X86_RAX, in_frame(offsetof(jit_frame, count)));
+    const x86_place executed = acu_jit_in_warp(offsetof(ptx_warp, executed));
+    acu_x86_word(x, X86_MOV, X86_RAX, acu_jit_in_warp(offsetof(ptx_warp, active)));
+    acu_x86_multiply(x, X86_RAX, acu_jit_in_frame(offsetof(jit_frame, count)));
     acu_x86_long(x, X86_ADD, X86_RAX, executed);
     acu_x86_store_long(x, executed, X86_RAX);
 }
 
-/* Ends the machine code, which returns what is in R8, and the warp. */
-static void write_exit(ptx_making *m) {
+void acu_jit_write_exit(ptx_making *m) {
     x86 *x = &m->x;
     write_executed(m);
     acu_x86_word(x, X86_MOV, X86_RAX, x86_in(X86_R8));
@@ -107,12 +93,12 @@ static void *grow(ptx_making *m, void *list, size_t count, size_t *room, size_t 
     return grown;
 }
 
-static void note_jump(ptx_making *m, size_t jump, uint32_t target) {
+void acu_jit_note_jump(ptx_making *m, size_t jump, uint32_t target, bool is_entry) {
     jit_jump *grown = grow(m, m->jumps, m->jump_count, &m->jump_room, sizeof *grown);
     if (!grown)
         return;
     m->jumps = grown;
-    m->jumps[m->jump_count++] = (jit_jump){jump, target};
+    m->jumps[m->jump_count++] = (jit_jump){jump, target, is_entry};
 }
 
 jit_aside *acu_jit_aside(ptx_making *m, const ptx_op *op) {
@@ -170,8 +156,15 @@ static void write_find(ptx_making *m, const jit_aside *a) {
     m->patterns[a->pattern] = now;
 }
 
-/* Writes the code aside to which the accesses of a block jump. */
-static void write_asides(ptx_making *m) {
+/* Begins the machine code at an operation where vectors have values. */
+static void write_enter(ptx_making *m, const jit_aside *a) {
+    m->begins[a->entered - 1] = (uint32_t)m->x.size;
+    for (unsigned g = 0; g < m->group_count; g++)
+        if (m->groups[g].size)
+            acu_jit_load_group(m, g);
+}
+
+void acu_jit_write_asides(ptx_making *m) {
     jit_group now[JIT_GROUPS];
     memcpy(now, m->groups, sizeof now);
     for (size_t n = 0; n < m->aside_count; n++) {
@@ -181,6 +174,8 @@ static void write_asides(ptx_making *m) {
         memcpy(m->groups, a->before, sizeof m->groups);
         if (a->op)
             write_handler(m, a);
+        else if (a->entered)
+            write_enter(m, a);
         else
             write_find(m, a);
         acu_x86_land(&m->x, acu_x86_jump(&m->x, X86_ALWAYS), a->back);
@@ -198,11 +193,11 @@ static void write_guard(ptx_making *m, const ptx_op *op) {
     m->guard = op->guard;
     m->guard_negated = op->negated;
     m->guard_version = acu_jit_version(m, op->guard);
-    const x86_place bits = in_frame(offsetof(jit_frame, guard));
-    acu_x86_word(x, X86_MOV, X86_RAX, acu_jit_memory(m, op->guard, 0));
+    const x86_place bits = acu_jit_in_frame(offsetof(jit_frame, guard));
+    acu_jit_load_predicate(m, op->guard);
     if (op->negated)
         acu_x86_not(x, X86_RAX);
-    acu_x86_word(x, X86_AND, X86_RAX, in_warp(offsetof(ptx_warp, mask)));
+    acu_x86_word(x, X86_AND, X86_RAX, acu_jit_in_warp(offsetof(ptx_warp, mask)));
     acu_x86_store_word(x, bits, X86_RAX);
     for (unsigned i = 0; i < m->vectors && !m->wide; i++) {
         const x86_place lanes = x86_at(JIT_POOL, (int32_t)(JIT_BITS + 32 * i));
@@ -210,7 +205,7 @@ static void write_guard(ptx_making *m, const ptx_op *op) {
         acu_x86_vector(x, X86_PAND, JIT_T0, JIT_T0, lanes);
         acu_x86_vector(x, X86_PCMPEQD, JIT_T0, JIT_T0, lanes);
         acu_x86_vector(x, X86_STORE, JIT_T0, X86_NONE,
-                       in_frame(offsetof(jit_frame, guards) + (size_t)32 * i));
+                       acu_jit_in_frame(offsetof(jit_frame, guards) + (size_t)32 * i));
     }
 }
 
@@ -225,8 +220,8 @@ static bool guarded(ptx_making *m, const ptx_op *op) {
         m->guard_version != acu_jit_version(m, op->guard))
         write_guard(m, op);
     m->masked = true;
-    m->mask_bits = in_frame(offsetof(jit_frame, guard));
-    m->mask_words = in_frame(offsetof(jit_frame, guards));
+    m->mask_bits = acu_jit_in_frame(offsetof(jit_frame, guard));
+    m->mask_words = acu_jit_in_frame(offsetof(jit_frame, guards));
     bool done = acu_jit_lanes(m, inner);
     m->masked = masked;
     m->mask_bits = bits;
@@ -242,7 +237,7 @@ static void forget_temporaries(ptx_making *m) {
             m->groups[g].size = 0;
 }
 
-static void write_plain(ptx_making *m, const ptx_op *op) {
+void acu_jit_plain(ptx_making *m, const ptx_op *op) {
     if (op->full == acu_ptx_nothing)
         return;
     m->now++;
@@ -255,215 +250,6 @@ static void write_plain(ptx_making *m, const ptx_op *op) {
                                                 : acu_jit_access(m, op);
     if (!done)
         acu_jit_call(m, op);
-}
-
-/* ---- where lanes go on ---- */
-
-static void write_count(ptx_making *m, uint32_t *count) {
-    if (*count)
-        acu_x86_long_by(&m->x, X86_ADD, in_frame(offsetof(jit_frame, count)), (int32_t)*count);
-    *count = 0;
-}
-
-/* Ends the machine code at an operation. */
-static void write_end(ptx_making *m, uint32_t pc, ptx_jit_end end, size_t exit) {
-    x86 *x = &m->x;
-    acu_x86_word_by(x, X86_MOV, x86_at(JIT_SPLIT, offsetof(ptx_split, pc)), (int32_t)pc);
-    acu_x86_word_by(x, X86_MOV, x86_in(X86_R8), end);
-    acu_x86_land(x, acu_x86_jump(x, X86_ALWAYS), exit);
-}
-
-/* Goes to an operation, as go_to() of warp.c does. */
-static void write_go_to(ptx_making *m, const ptx_op *op, uint32_t at, size_t exit) {
-    x86 *x = &m->x;
-    uint32_t target = (uint32_t)op->value;
-    if (target > at) {
-        note_jump(m, acu_x86_jump(x, X86_ALWAYS), target);
-        return;
-    }
-    const x86_place backward = in_warp(offsetof(ptx_warp, backward));
-    acu_x86_word(x, X86_MOV, X86_RAX, backward);
-    acu_x86_word_by(x, X86_ADD, x86_in(X86_RAX), 1);
-    acu_x86_store_word(x, backward, X86_RAX);
-    acu_x86_word_by(x, X86_CMP, x86_in(X86_RAX), op->flags & PTX_MAY_SPIN ? PTX_SPINS : PTX_TURN);
-    note_jump(m, acu_x86_jump(x, X86_BELOW), target);
-    write_end(m, target, PTX_JIT_STOP, exit);
-}
-
-static void write_branch(ptx_making *m, const ptx_op *op, uint32_t at, size_t exit) {
-    x86 *x = &m->x;
-    acu_x86_word(x, X86_MOV, X86_RAX, acu_jit_memory(m, op->guard, 0));
-    if (op->negated)
-        acu_x86_not(x, X86_RAX);
-    acu_x86_word(x, X86_MOV, X86_RCX, in_warp(offsetof(ptx_warp, mask)));
-    acu_x86_word(x, X86_AND, X86_RAX, x86_in(X86_RCX));
-    size_t none = acu_x86_jump(x, X86_ZERO);
-    acu_x86_word(x, X86_CMP, X86_RAX, x86_in(X86_RCX));
-    size_t some = acu_x86_jump(x, X86_NOT_ZERO);
-    write_go_to(m, op, at, exit);
-    acu_x86_land(x, some, x->size);
-    write_end(m, at, PTX_JIT_FLOW, exit);
-    acu_x86_land(x, none, x->size);
-}
-
-/* Passes a join at which the split's lanes do not wait. */
-static void write_join(ptx_making *m, uint32_t at, size_t exit) {
-    x86 *x = &m->x;
-    acu_x86_long(x, X86_MOV, X86_RAX, x86_at(JIT_SPLIT, offsetof(ptx_split, join)));
-    acu_x86_long(x, X86_OR, X86_RAX, x86_in(X86_RAX));
-    size_t passes = acu_x86_jump(x, X86_ZERO);
-    acu_x86_word_by(x, X86_CMP, x86_at(X86_RAX, offsetof(ptx_join, pc)), (int32_t)at);
-    size_t elsewhere = acu_x86_jump(x, X86_NOT_ZERO);
-    write_end(m, at, PTX_JIT_FLOW, exit);
-    acu_x86_land(x, passes, x->size);
-    acu_x86_land(x, elsewhere, x->size);
-}
-
-/* Goes on with the next warp of the block, which begins at the kernel's first operation. */
-static void write_next_warp(ptx_making *m, size_t exit) {
-    x86 *x = &m->x;
-    acu_x86_long(x, X86_MOV, X86_RDX, in_warp(offsetof(ptx_warp, next)));
-    acu_x86_word_by(x, X86_MOV, x86_in(X86_R8), PTX_JIT_STOP);
-    acu_x86_long(x, X86_OR, X86_RDX, x86_in(X86_RDX));
-    acu_x86_land(x, acu_x86_jump(x, X86_ZERO), exit);
-    acu_x86_word_by(x, X86_CMP, x86_at(X86_RDX, offsetof(ptx_warp, is_new)), 0);
-    acu_x86_land(x, acu_x86_jump(x, X86_ZERO), exit);
-    write_executed(m);
-    acu_x86_long(x, X86_MOV, JIT_WARP, x86_in(X86_RDX));
-    acu_x86_word_by(x, X86_MOV, in_warp(offsetof(ptx_warp, is_new)), 0);
-    acu_x86_lea(x, JIT_SPLIT, in_warp(offsetof(ptx_warp, splits)));
-    write_begin_warp(m);
-    note_jump(m, acu_x86_jump(x, X86_ALWAYS), m->code->functions->begin);
-}
-
-static void leave_if(ptx_making *m, x86_condition condition, size_t *jumps, unsigned *count) {
-    jumps[(*count)++] = acu_x86_jump(&m->x, condition);
-}
-
-/* Ends the warp, if nobody waits for its lanes, and begins the next one if that is new. */
-static void write_last(ptx_making *m, uint32_t at, size_t exit) {
-    x86 *x = &m->x;
-    size_t slow[5];
-    unsigned count = 0;
-    const x86_place block = in_warp(offsetof(ptx_warp, block));
-    acu_x86_long_by(x, X86_CMP, in_warp(offsetof(ptx_warp, joins)), 0);
-    leave_if(m, X86_NOT_ZERO, slow, &count);
-    acu_x86_word_by(x, X86_CMP, in_warp(offsetof(ptx_warp, split_count)), 1);
-    leave_if(m, X86_NOT_ZERO, slow, &count);
-    acu_x86_lea(x, X86_RAX, in_warp(offsetof(ptx_warp, kernel)));
-    acu_x86_long(x, X86_CMP, X86_RAX, x86_at(JIT_SPLIT, offsetof(ptx_split, frame)));
-    leave_if(m, X86_NOT_ZERO, slow, &count);
-    acu_x86_long(x, X86_MOV, X86_RCX, block);
-    acu_x86_word_by(x, X86_CMP, x86_at(X86_RCX, offsetof(ptx_block, used)), 0);
-    leave_if(m, X86_NOT_ZERO, slow, &count);
-    acu_x86_long(x, X86_MOV, X86_RAX, x86_at(X86_RCX, offsetof(ptx_block, cluster)));
-    acu_x86_word_by(x, X86_CMP, x86_at(X86_RAX, offsetof(ptx_cluster, arrived)), 0);
-    leave_if(m, X86_NOT_ZERO, slow, &count);
-    acu_x86_word_by(x, X86_MOV, in_warp(offsetof(ptx_warp, split_count)), 0);
-    acu_x86_word_by(x, X86_MOV, in_warp(offsetof(ptx_warp, ended)), -1);
-    acu_x86_word_by(x, X86_ADD, x86_at(X86_RCX, offsetof(ptx_block, ended)), PTX_LANES);
-    write_next_warp(m, exit);
-    for (unsigned n = 0; n < count; n++)
-        acu_x86_land(x, slow[n], x->size);
-    write_end(m, at, PTX_JIT_FLOW, exit);
-}
-
-/* Returns whether all lanes of the warp do a .sync operation, so that none has to wait. */
-static bool is_together(const ptx_making *m, const ptx_op *op) {
-    return op->flow == acu_ptx_flow_sync && !m->masked;
-}
-
-static void write_together(ptx_making *m, const ptx_op *op) {
-    m->now++;
-    m->wanted_count = 0;
-    if (!acu_jit_shuffle(m, op))
-        acu_jit_call(m, op);
-}
-
-/* Returns whether the operation ends all lanes of the warp, unless they are in a function. */
-static bool is_last(const ptx_making *m, const ptx_op *op) {
-    return !m->masked && !(op->flags & PTX_GUARDED) &&
-           (op->flow == acu_ptx_flow_exit || op->flow == acu_ptx_flow_return);
-}
-
-/* Returns whether the operation behind this one may come next. */
-static bool falls_through(const ptx_making *m, const ptx_op *op) {
-    return op->flow == acu_ptx_flow_branch || op->flow == acu_ptx_flow_join || is_together(m, op);
-}
-
-static void write_flow(ptx_making *m, const ptx_op *op, uint32_t at, size_t exit) {
-    if (op->flow == acu_ptx_flow_jump)
-        write_go_to(m, op, at, exit);
-    else if (op->flow == acu_ptx_flow_branch)
-        write_branch(m, op, at, exit);
-    else if (op->flow == acu_ptx_flow_join)
-        write_join(m, at, exit);
-    else if (is_together(m, op))
-        write_together(m, op);
-    else if (is_last(m, op))
-        write_last(m, at, exit);
-    else
-        write_end(m, at, PTX_JIT_FLOW, exit);
-}
-
-/* ---- blocks ---- */
-
-/* Marks the operations to which lanes may come from elsewhere than the one before. */
-static bool *find_leaders(const ptx_code *code) {
-    bool *leads = calloc(code->count + 1, sizeof *leads);
-    if (!leads)
-        return NULL;
-    for (uint32_t n = 0; n < code->function_count; n++)
-        leads[code->functions[n].begin] = true;
-    for (uint32_t n = 0; n < code->count; n++) {
-        const ptx_op *op = &code->ops[n];
-        if (!op->flow)
-            continue;
-        leads[n] = leads[n + 1] = true;
-        if (op->flow == acu_ptx_flow_jump || op->flow == acu_ptx_flow_branch)
-            leads[op->value] = true;
-        for (int64_t t = 0; op->flow == acu_ptx_flow_switch && t < op->value; t++)
-            leads[((const uint32_t *)op->more)[t]] = true;
-    }
-    return leads;
-}
-
-static void begin_block(ptx_making *m, uint32_t op) {
-    for (unsigned g = 0; g < m->group_count; g++)
-        m->groups[g].dirty &= acu_jit_is_live(m, m->groups[g].slot, op);
-    acu_jit_flush(m);
-    acu_jit_forget(m);
-    m->sum_count = m->pattern_count = 0;
-    m->guard_known = false;
-    m->instruction = NULL;
-}
-
-/* Writes all operations, for all lanes or for some. */
-static void write_all(ptx_making *m, uint32_t *begins) {
-    const ptx_code *code = m->code;
-    uint32_t count = 0;
-    m->jump_count = 0;
-    size_t exit = m->x.size;
-    write_exit(m);
-    for (uint32_t n = 0; n < code->count; n++) {
-        const ptx_op *op = &code->ops[n];
-        if (m->leads[n]) {
-            begin_block(m, n);
-            write_count(m, &count);
-            begins[n] = (uint32_t)m->x.size;
-        }
-        count++;
-        if (!op->flow) {
-            write_plain(m, op);
-            continue;
-        }
-        write_count(m, &count);
-        write_flow(m, op, n, exit);
-        if (!falls_through(m, op))
-            write_asides(m); /* nothing falls through to here */
-    }
-    for (size_t n = 0; n < m->jump_count; n++)
-        acu_x86_land(&m->x, m->jumps[n].jump, begins[m->jumps[n].target]);
 }
 
 /* ---- making code ---- */
@@ -507,12 +293,12 @@ static void translate(ptx_making *m, ptx_jit *jit) {
     write_pool(m);
     write_entry(m);
     acu_jit_write_classify(m);
-    m->mask_bits = in_warp(offsetof(ptx_warp, mask));
-    m->mask_words = in_warp(offsetof(ptx_warp, lanes));
+    m->mask_bits = acu_jit_in_warp(offsetof(ptx_warp, mask));
+    m->mask_words = acu_jit_in_warp(offsetof(ptx_warp, lanes));
     for (unsigned full = 0; full < 2; full++) {
         m->masked = !full;
         acu_jit_forget(m);
-        write_all(m, jit->begins[full]);
+        acu_jit_write_all(m, jit->begins[full]);
     }
     if (m->x.failed)
         return;
@@ -543,9 +329,7 @@ static void make(ptx_jit *jit, const ptx_code *code, ptx_jit_use use, bool in_ro
     if (!has_avx2(&wide))
         return;
     wide = wide && use != PTX_JIT_AVX2;
-    bool *leads = find_leaders(code);
     ptx_making m = {.code = code,
-                    .leads = leads,
                     .wide = wide,
                     .in_rows = in_rows,
                     .width = wide ? 64 : 32,
@@ -555,9 +339,13 @@ static void make(ptx_jit *jit, const ptx_code *code, ptx_jit_use use, bool in_ro
     m.versions = calloc(code->warp_bytes / 32 + 1, sizeof *m.versions);
     jit->begins[0] = calloc(code->count + 1, sizeof *jit->begins[0]);
     jit->begins[1] = calloc(code->count + 1, sizeof *jit->begins[1]);
-    if (leads && m.versions && jit->begins[0] && jit->begins[1] && acu_jit_find_live(&m))
+    if (m.versions && jit->begins[0] && jit->begins[1] && acu_jit_find_leaders(&m) &&
+        acu_jit_find_live(&m) && acu_jit_find_loops(&m))
         translate(&m, jit);
-    free(leads);
+    free(m.leads);
+    free(m.loops);
+    free(m.loop_of);
+    free(m.inner);
     free(m.versions);
     free(m.live);
     free(m.live_of);

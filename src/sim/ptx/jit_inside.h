@@ -87,14 +87,30 @@ typedef struct jit_aside {
     unsigned jump_count;
     size_t back;
     jit_group before[JIT_GROUPS], after[JIT_GROUPS];
-    unsigned pattern; /* without a handler */
+    uint32_t entered; /* without a handler: the operation at which it enters, + 1; or 0, and */
+    unsigned pattern; /* the pattern that it finds */
     jit_known_pattern known;
 } jit_aside;
 
 typedef struct jit_jump {
     size_t jump;
     uint32_t target; /* an operation */
+    bool is_entry;   /* it jumps to where machine code begins */
 } jit_jump;
+
+/* How lanes come to an operation at which machine code may begin. */
+typedef enum jit_leads {
+    JIT_NO_LEADER,
+    JIT_ON,     /* from the one before, or from the interpreter */
+    JIT_TARGET, /* also from elsewhere: vectors have no values, but where a loop begins */
+} jit_leads;
+
+/* A loop, from its first operation to the last that goes back there, and what vectors have where it
+ * begins. */
+typedef struct jit_loop {
+    uint32_t begin, end;
+    jit_group groups[JIT_GROUPS];
+} jit_loop;
 
 typedef struct ptx_making {
     x86 x;
@@ -109,7 +125,12 @@ typedef struct ptx_making {
     ptx_slot wanted[4]; /* what this one reads */
     unsigned wanted_count;
 
-    const bool *leads; /* the operations to which lanes may come from elsewhere */
+    uint8_t *leads;           /* the operations at which machine code may begin: jit_leads */
+    uint32_t *begins, *inner; /* where it does, and where it goes on from a jump; 0: nowhere */
+    size_t exit;
+    jit_loop *loops;
+    uint32_t *loop_of; /* for each operation at which a loop begins, its number from 1 on */
+    uint32_t loop_count;
     uint64_t *live;    /* for each of these, a set of the values that are needed there, */
     uint32_t *live_of; /* whose number is here */
     uint32_t live_words;
@@ -117,6 +138,9 @@ typedef struct ptx_making {
     bool masked;         /* not all lanes are active, */
     x86_place mask_bits; /* but these */
     x86_place mask_words;
+
+    size_t rax_at; /* where code is added next, RAX has this predicate */
+    ptx_slot rax_slot;
 
     bool guard_known; /* the frame has the lanes of a guard: */
     bool guard_negated;
@@ -138,6 +162,14 @@ typedef struct ptx_making {
     const ptx_instruction *instruction;
 } ptx_making;
 
+static inline x86_place acu_jit_in_warp(size_t offset) {
+    return x86_at(JIT_WARP, (int32_t)offset);
+}
+
+static inline x86_place acu_jit_in_frame(size_t offset) {
+    return x86_at(X86_RSP, (int32_t)offset);
+}
+
 /* ---- values ---- */
 
 /* Returns where vector number i of a value of elements of so many bytes is; acu_jit_load() puts it
@@ -153,12 +185,14 @@ void acu_jit_want(ptx_making *m, ptx_slot slot, unsigned size);
 void acu_jit_begin(ptx_making *m, ptx_slot slot, unsigned size);
 unsigned acu_jit_target(ptx_making *m, ptx_slot slot, unsigned size, unsigned i);
 void acu_jit_done(ptx_making *m, ptx_slot slot, unsigned size, unsigned i);
-/* Writes RAX to a predicate. */
+/* Writes RAX to a predicate, and loads one into it. */
 void acu_jit_store_predicate(ptx_making *m, ptx_slot slot);
+void acu_jit_load_predicate(ptx_making *m, ptx_slot slot);
 /* Writes to memory what is only in vectors: all, or one value. */
 void acu_jit_flush(ptx_making *m);
 void acu_jit_flush_one(ptx_making *m, ptx_slot slot);
-/* Loads the vectors of a group. */
+/* Write the vectors of a group to memory, and load them. */
+void acu_jit_store_group(ptx_making *m, unsigned group);
 void acu_jit_load_group(ptx_making *m, unsigned group);
 /* No vectors have values any more. */
 void acu_jit_forget(ptx_making *m);
@@ -167,6 +201,21 @@ void acu_jit_forget_one(ptx_making *m, ptx_slot slot);
 void acu_jit_wrote(ptx_making *m, ptx_slot slot);
 uint32_t acu_jit_version(const ptx_making *m, ptx_slot slot);
 bool acu_jit_is_uniform(ptx_slot slot);
+
+/* ---- where lanes go on ---- */
+
+/* Fill in `leads`, and the loops; false without memory. */
+bool acu_jit_find_leaders(ptx_making *m);
+bool acu_jit_find_loops(ptx_making *m);
+/* Writes all operations, for all lanes or for some. */
+void acu_jit_write_all(ptx_making *m, uint32_t *begins);
+/* Ends the machine code, which returns what is in R8, and the warp. */
+void acu_jit_write_exit(ptx_making *m);
+void acu_jit_note_jump(ptx_making *m, size_t jump, uint32_t target, bool is_entry);
+/* Translates an operation that decides nothing. */
+void acu_jit_plain(ptx_making *m, const ptx_op *op);
+/* Writes the code aside to which operations jump, where nothing falls through. */
+void acu_jit_write_asides(ptx_making *m);
 
 /* ---- which values are needed ---- */
 

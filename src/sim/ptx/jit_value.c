@@ -42,7 +42,7 @@ static x86_place group_memory(const ptx_making *m, const jit_group *group, unsig
     return acu_jit_memory(m, group->slot, (size_t)(group->part * m->vectors + vector) * m->width);
 }
 
-static void store_group(ptx_making *m, unsigned g) {
+void acu_jit_store_group(ptx_making *m, unsigned g) {
     for (unsigned v = 0; v < m->vectors; v++)
         acu_x86_vector(&m->x, X86_STORE, first_vector(m, g) + v, X86_NONE,
                        group_memory(m, &m->groups[g], v));
@@ -58,13 +58,13 @@ void acu_jit_load_group(ptx_making *m, unsigned g) {
 void acu_jit_flush(ptx_making *m) {
     for (unsigned g = 0; g < m->group_count; g++)
         if (m->groups[g].size && m->groups[g].dirty)
-            store_group(m, g);
+            acu_jit_store_group(m, g);
 }
 
 void acu_jit_flush_one(ptx_making *m, ptx_slot slot) {
     for (unsigned g = 0; g < m->group_count; g++)
         if (m->groups[g].size && m->groups[g].slot == slot && m->groups[g].dirty)
-            store_group(m, g);
+            acu_jit_store_group(m, g);
 }
 
 void acu_jit_forget(ptx_making *m) {
@@ -93,7 +93,7 @@ static int take_group(ptx_making *m, ptx_slot slot, unsigned size, unsigned part
     if (best < 0)
         return -1;
     if (m->groups[best].size && m->groups[best].dirty)
-        store_group(m, (unsigned)best);
+        acu_jit_store_group(m, (unsigned)best);
     m->groups[best] = (jit_group){slot, (uint8_t)size, (uint8_t)part, false, m->now};
     return best;
 }
@@ -202,4 +202,11 @@ void acu_jit_store_predicate(ptx_making *m, ptx_slot slot) {
     }
     acu_x86_store_word(x, place, X86_RAX);
     acu_jit_wrote(m, slot);
+    m->rax_at = x->size;
+    m->rax_slot = slot;
+}
+
+void acu_jit_load_predicate(ptx_making *m, ptx_slot slot) {
+    if (m->rax_at != m->x.size || m->rax_slot != slot)
+        acu_x86_word(&m->x, X86_MOV, X86_RAX, acu_jit_memory(m, slot, 0));
 }

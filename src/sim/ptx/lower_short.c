@@ -78,6 +78,24 @@ static void count_leads(const ptx_code *code, uint32_t begin, uint8_t *leads) {
     }
 }
 
+/* Makes joins at which no branch's lanes meet any more do nothing. Who calls a function meets
+ * behind that, and a function ends with a join. */
+static void drop_joins(ptx_lowering *l, uint32_t begin) {
+    ptx_code *code = l->code;
+    uint8_t *meets = acu_ptx_lower_alloc(l, code->count + 1);
+    for (uint32_t n = begin; n < code->count; n++) {
+        const ptx_op *op = &code->ops[n];
+        if ((op->flow == acu_ptx_flow_branch || op->flow == acu_ptx_flow_switch) &&
+            op->e != PTX_NOWHERE)
+            meets[op->e] = 1;
+        if (op->flow == acu_ptx_flow_call)
+            meets[n + 1] = 1;
+    }
+    for (uint32_t n = begin; n + 2 < code->count; n++)
+        if (code->ops[n].flow == acu_ptx_flow_join && !meets[n])
+            do_nothing(&code->ops[n]);
+}
+
 void acu_ptx_guard_short(ptx_lowering *l, uint32_t begin) {
     ptx_code *code = l->code;
     uint8_t *leads = acu_ptx_lower_alloc(l, code->count + 1);
@@ -94,4 +112,5 @@ void acu_ptx_guard_short(ptx_lowering *l, uint32_t begin) {
         if (found.jump != UINT32_MAX)
             do_nothing(&code->ops[found.jump]);
     }
+    drop_joins(l, begin);
 }

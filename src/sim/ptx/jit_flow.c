@@ -1,0 +1,286 @@
+/*
+ * Where lanes go on. Machine code may begin at an operation to which others lead, or behind one
+ * that decides where lanes go on. There vectors have no values, but for two cases: where a loop
+ * begins they have those that it needs most (jit_loop.c), and behind an operation that falls
+ * through they keep what they have. Who comes from elsewhere loads the values first.
+ */
+#include "sim/ptx/grid.h"
+#include "sim/ptx/jit_inside.h"
+#include "sim/ptx/lower_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- leaders ---- */
+
+bool acu_jit_find_leaders(ptx_making *m) {
+    const ptx_code *code = m->code;
+    uint8_t *leads = m->leads = calloc(code->count + 1, sizeof *leads);
+    m->inner = calloc(code->count + 1, sizeof *m->inner);
+    if (!leads || !m->inner)
+        return false;
+    for (uint32_t n = 0; n < code->count; n++) {
+        if (code->ops[n].flow == acu_ptx_flow_join)
+            leads[n] = JIT_ON;
+        if (code->ops[n].flow)
+            leads[n + 1] = JIT_ON;
+    }
+    for (uint32_t n = 0; n < code->function_count; n++)
+        leads[code->functions[n].begin] = JIT_TARGET;
+    for (uint32_t n = 0; n < code->count; n++) {
+        const ptx_op *op = &code->ops[n];
+        if (op->flow == acu_ptx_flow_jump || op->flow == acu_ptx_flow_branch)
+            leads[op->value] = JIT_TARGET;
+        for (int64_t t = 0; op->flow == acu_ptx_flow_switch && t < op->value; t++)
+            leads[((const uint32_t *)op->more)[t]] = JIT_TARGET;
+    }
+    return true;
+}
+
+/* ---- edges ---- */
+
+/* Forgets values that nothing needs from an operation on. */
+static void drop_dead(ptx_making *m, uint32_t op) {
+    for (unsigned g = 0; g < m->group_count; g++)
+        if (m->groups[g].size && !acu_jit_is_live(m, m->groups[g].slot, op))
+            m->groups[g].size = 0;
+}
+
+static bool is_same(const jit_group *a, const jit_group *b) {
+    return a->size && b->size && a->slot == b->slot && a->part == b->part;
+}
+
+/* Makes vectors have what they have where an operation begins that others lead to. */
+static void write_edge(ptx_making *m, uint32_t target) {
+    static const jit_group none[JIT_GROUPS];
+    const uint32_t loop = m->loop_of[target];
+    const jit_group *there = loop ? m->loops[loop - 1].groups : none;
+    drop_dead(m, target);
+    for (unsigned g = 0; g < m->group_count; g++) {
+        const jit_group *here = &m->groups[g];
+        if (here->size && here->dirty && !(is_same(here, &there[g]) && there[g].dirty))
+            acu_jit_store_group(m, g);
+    }
+    for (unsigned g = 0; g < m->group_count; g++) {
+        const bool has = is_same(&m->groups[g], &there[g]);
+        m->groups[g] = there[g];
+        if (there[g].size && !has)
+            acu_jit_load_group(m, g);
+    }
+}
+
+/* Ends the machine code at an operation. */
+static void write_end(ptx_making *m, uint32_t pc, ptx_jit_end end) {
+    x86 *x = &m->x;
+    jit_group now[JIT_GROUPS];
+    memcpy(now, m->groups, sizeof now);
+    acu_jit_flush(m);
+    memcpy(m->groups, now, sizeof now);
+    acu_x86_word_by(x, X86_MOV, x86_at(JIT_SPLIT, offsetof(ptx_split, pc)), (int32_t)pc);
+    acu_x86_word_by(x, X86_MOV, x86_in(X86_R8), end);
+    acu_x86_land(x, acu_x86_jump(x, X86_ALWAYS), m->exit);
+}
+
+/* ---- branches ---- */
+
+static void write_jump(ptx_making *m, uint32_t target) {
+    jit_group now[JIT_GROUPS];
+    memcpy(now, m->groups, sizeof now);
+    write_edge(m, target);
+    memcpy(m->groups, now, sizeof now);
+    acu_jit_note_jump(m, acu_x86_jump(&m->x, X86_ALWAYS), target, false);
+}
+
+/* Goes to an operation, as go_to() of warp.c does. */
+static void write_go_to(ptx_making *m, const ptx_op *op, uint32_t at) {
+    x86 *x = &m->x;
+    uint32_t target = (uint32_t)op->value;
+    if (target > at) {
+        write_jump(m, target);
+        return;
+    }
+    const x86_place backward = acu_jit_in_warp(offsetof(ptx_warp, backward));
+    acu_x86_word(x, X86_MOV, X86_RAX, backward);
+    acu_x86_word_by(x, X86_ADD, x86_in(X86_RAX), 1);
+    acu_x86_store_word(x, backward, X86_RAX);
+    acu_x86_word_by(x, X86_CMP, x86_in(X86_RAX), op->flags & PTX_MAY_SPIN ? PTX_SPINS : PTX_TURN);
+    size_t stop = acu_x86_jump(x, X86_NOT_BELOW);
+    write_jump(m, target);
+    acu_x86_land(x, stop, x->size);
+    write_end(m, target, PTX_JIT_STOP);
+}
+
+static void write_branch(ptx_making *m, const ptx_op *op, uint32_t at) {
+    x86 *x = &m->x;
+    acu_jit_load_predicate(m, op->guard);
+    if (op->negated)
+        acu_x86_not(x, X86_RAX);
+    acu_x86_word(x, X86_MOV, X86_RCX, acu_jit_in_warp(offsetof(ptx_warp, mask)));
+    acu_x86_word(x, X86_AND, X86_RAX, x86_in(X86_RCX));
+    size_t none = acu_x86_jump(x, X86_ZERO);
+    acu_x86_word(x, X86_CMP, X86_RAX, x86_in(X86_RCX));
+    size_t some = acu_x86_jump(x, X86_NOT_ZERO);
+    write_go_to(m, op, at);
+    acu_x86_land(x, some, x->size);
+    write_end(m, at, PTX_JIT_FLOW);
+    acu_x86_land(x, none, x->size);
+}
+
+/* Passes a join at which the split's lanes do not wait. */
+static void write_join(ptx_making *m, uint32_t at) {
+    x86 *x = &m->x;
+    acu_x86_long(x, X86_MOV, X86_RAX, x86_at(JIT_SPLIT, offsetof(ptx_split, join)));
+    acu_x86_long(x, X86_OR, X86_RAX, x86_in(X86_RAX));
+    size_t passes = acu_x86_jump(x, X86_ZERO);
+    acu_x86_word_by(x, X86_CMP, x86_at(X86_RAX, offsetof(ptx_join, pc)), (int32_t)at);
+    size_t elsewhere = acu_x86_jump(x, X86_NOT_ZERO);
+    write_end(m, at, PTX_JIT_FLOW);
+    acu_x86_land(x, passes, x->size);
+    acu_x86_land(x, elsewhere, x->size);
+}
+
+/* ---- ends of warps ---- */
+
+/* Goes on with the next warp of the block, which begins at the kernel's first operation. Both have
+ * 32 lanes, so that what they execute is counted together. */
+static void write_next_warp(ptx_making *m) {
+    x86 *x = &m->x;
+    acu_x86_long(x, X86_MOV, X86_RDX, acu_jit_in_warp(offsetof(ptx_warp, next)));
+    acu_x86_word_by(x, X86_MOV, x86_in(X86_R8), PTX_JIT_STOP);
+    acu_x86_long(x, X86_OR, X86_RDX, x86_in(X86_RDX));
+    acu_x86_land(x, acu_x86_jump(x, X86_ZERO), m->exit);
+    acu_x86_word_by(x, X86_CMP, x86_at(X86_RDX, offsetof(ptx_warp, is_new)), 0);
+    acu_x86_land(x, acu_x86_jump(x, X86_ZERO), m->exit);
+    acu_x86_long(x, X86_MOV, JIT_WARP, x86_in(X86_RDX));
+    acu_x86_word_by(x, X86_MOV, acu_jit_in_warp(offsetof(ptx_warp, is_new)), 0);
+    acu_x86_lea(x, JIT_SPLIT, acu_jit_in_warp(offsetof(ptx_warp, splits)));
+    acu_x86_long(x, X86_MOV, JIT_BANK, acu_jit_in_warp(offsetof(ptx_warp, base[PTX_BANK_WARP])));
+    acu_jit_note_jump(m, acu_x86_jump(x, X86_ALWAYS), m->code->functions->begin, true);
+}
+
+/* Ends the warp, whose lanes are together, if nobody waits for them, and begins the next one if
+ * that is new. */
+static void write_last(ptx_making *m, uint32_t at) {
+    x86 *x = &m->x;
+    size_t slow[3];
+    acu_x86_long_by(x, X86_CMP, acu_jit_in_warp(offsetof(ptx_warp, joins)), 0);
+    slow[0] = acu_x86_jump(x, X86_NOT_ZERO);
+    acu_x86_long(x, X86_MOV, X86_RCX, acu_jit_in_warp(offsetof(ptx_warp, block)));
+    acu_x86_word_by(x, X86_CMP, x86_at(X86_RCX, offsetof(ptx_block, used)), 0);
+    slow[1] = acu_x86_jump(x, X86_NOT_ZERO);
+    acu_x86_long(x, X86_MOV, X86_RAX, x86_at(X86_RCX, offsetof(ptx_block, cluster)));
+    acu_x86_word_by(x, X86_CMP, x86_at(X86_RAX, offsetof(ptx_cluster, arrived)), 0);
+    slow[2] = acu_x86_jump(x, X86_NOT_ZERO);
+    acu_x86_word_by(x, X86_MOV, acu_jit_in_warp(offsetof(ptx_warp, split_count)), 0);
+    acu_x86_word_by(x, X86_MOV, acu_jit_in_warp(offsetof(ptx_warp, ended)), -1);
+    acu_x86_word_by(x, X86_ADD, x86_at(X86_RCX, offsetof(ptx_block, ended)), PTX_LANES);
+    write_next_warp(m);
+    for (unsigned n = 0; n < 3; n++)
+        acu_x86_land(x, slow[n], x->size);
+    write_end(m, at, PTX_JIT_FLOW);
+}
+
+/* ---- operations ---- */
+
+/* Returns whether all lanes of the warp do a .sync operation, so that none has to wait. */
+static bool is_together(const ptx_making *m, const ptx_op *op) {
+    return op->flow == acu_ptx_flow_sync && !m->masked;
+}
+
+static void write_together(ptx_making *m, const ptx_op *op) {
+    m->now++;
+    m->wanted_count = 0;
+    if (!acu_jit_shuffle(m, op))
+        acu_jit_call(m, op);
+}
+
+/* Returns whether the operation ends all lanes of the warp. */
+static bool is_last(const ptx_making *m, const ptx_op *op, uint32_t at) {
+    return !m->masked && !(op->flags & PTX_GUARDED) && at < m->code->functions->end &&
+           (op->flow == acu_ptx_flow_exit || op->flow == acu_ptx_flow_return);
+}
+
+/* Returns whether the operation behind this one may come next. */
+static bool falls_through(const ptx_making *m, const ptx_op *op) {
+    return op->flow == acu_ptx_flow_branch || op->flow == acu_ptx_flow_join || is_together(m, op);
+}
+
+static void write_flow(ptx_making *m, const ptx_op *op, uint32_t at) {
+    if (op->flow == acu_ptx_flow_jump)
+        write_go_to(m, op, at);
+    else if (op->flow == acu_ptx_flow_branch)
+        write_branch(m, op, at);
+    else if (op->flow == acu_ptx_flow_join)
+        write_join(m, at);
+    else if (is_together(m, op))
+        write_together(m, op);
+    else if (is_last(m, op, at))
+        write_last(m, at);
+    else
+        write_end(m, at, PTX_JIT_FLOW);
+}
+
+/* Makes the machine code begin at an operation. Where vectors have values, who comes from elsewhere
+ * loads them first. */
+static void write_begin(ptx_making *m, uint32_t n) {
+    bool any = false;
+    if (m->leads[n] == JIT_TARGET)
+        write_edge(m, n);
+    else
+        drop_dead(m, n);
+    m->sum_count = m->pattern_count = 0;
+    m->guard_known = false;
+    m->instruction = NULL;
+    m->inner[n] = (uint32_t)m->x.size;
+    for (unsigned g = 0; g < m->group_count; g++)
+        any |= m->groups[g].size != 0;
+    jit_aside *aside = any ? acu_jit_aside(m, NULL) : NULL;
+    if (!aside) {
+        m->begins[n] = m->inner[n];
+        return;
+    }
+    memcpy(aside->before, m->groups, sizeof m->groups);
+    aside->entered = n + 1;
+    aside->back = m->x.size;
+}
+
+static void write_count(ptx_making *m, uint32_t *count) {
+    const bool known = m->rax_at == m->x.size;
+    if (*count)
+        acu_x86_long_by(&m->x, X86_ADD, acu_jit_in_frame(offsetof(jit_frame, count)),
+                        (int32_t)*count);
+    if (known)
+        m->rax_at = m->x.size;
+    *count = 0;
+}
+
+void acu_jit_write_all(ptx_making *m, uint32_t *begins) {
+    const ptx_code *code = m->code;
+    uint32_t count = 0;
+    m->begins = begins;
+    m->jump_count = 0;
+    m->exit = m->x.size;
+    acu_jit_write_exit(m);
+    for (uint32_t n = 0; n < code->count; n++) {
+        const ptx_op *op = &code->ops[n];
+        if (m->leads[n]) {
+            write_count(m, &count);
+            write_begin(m, n);
+        }
+        count++;
+        if (!op->flow) {
+            acu_jit_plain(m, op);
+            continue;
+        }
+        write_count(m, &count);
+        write_flow(m, op, n);
+        if (falls_through(m, op))
+            continue;
+        acu_jit_forget(m);
+        acu_jit_write_asides(m);
+    }
+    for (size_t n = 0; n < m->jump_count; n++) {
+        const jit_jump *j = &m->jumps[n];
+        acu_x86_land(&m->x, j->jump, (j->is_entry ? m->begins : m->inner)[j->target]);
+    }
+}
