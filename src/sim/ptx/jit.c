@@ -126,6 +126,7 @@ void acu_jit_call(ptx_making *m, const ptx_op *op) {
     acu_jit_flush(m);
     call_handler(m, op);
     acu_jit_forget(m);
+    acu_jit_forget_masks(m);
     if (acu_ptx_is_masked(op->masked)) { /* it writes nothing but its results */
         acu_jit_wrote(m, op->d);
         if (op->count)
@@ -186,20 +187,38 @@ void acu_jit_write_asides(ptx_making *m) {
 
 /* ---- plain operations ---- */
 
-/* Keeps the lanes of the guard that are active in the frame. */
-static void write_guard(ptx_making *m, const ptx_op *op) {
+/* Makes JIT_K_GUARD the lanes of a guard that are active. */
+static void guard_in_masks(ptx_making *m, const ptx_op *op) {
     x86 *x = &m->x;
-    m->guard_known = true;
-    m->guard = op->guard;
-    m->guard_negated = op->negated;
-    m->guard_version = acu_jit_version(m, op->guard);
+    if (!acu_jit_is_compared(m, op->guard)) {
+        acu_jit_load_predicate(m, op->guard);
+        if (op->negated)
+            acu_x86_not(x, X86_RAX);
+        acu_x86_word(x, X86_AND, X86_RAX, acu_jit_in_warp(offsetof(ptx_warp, mask)));
+        acu_x86_give_mask(x, JIT_K_GUARD, X86_RAX);
+        acu_x86_upper_mask(x, JIT_K_GUARD + 1, JIT_K_GUARD, 16);
+        return;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        const unsigned to = JIT_K_GUARD + i, from = JIT_K_COMPARED + i;
+        if (!m->masked)
+            (op->negated ? acu_x86_not_mask : acu_x86_copy_mask)(x, to, from);
+        else
+            (op->negated ? acu_x86_and_not_masks : acu_x86_and_masks)(x, to, from,
+                                                                      acu_jit_active(m, 4, i));
+    }
+}
+
+/* Keeps the lanes of a guard that are active in the frame: as bits, and as words. */
+static void guard_in_frame(ptx_making *m, const ptx_op *op) {
+    x86 *x = &m->x;
     const x86_place bits = acu_jit_in_frame(offsetof(jit_frame, guard));
     acu_jit_load_predicate(m, op->guard);
     if (op->negated)
         acu_x86_not(x, X86_RAX);
     acu_x86_word(x, X86_AND, X86_RAX, acu_jit_in_warp(offsetof(ptx_warp, mask)));
     acu_x86_store_word(x, bits, X86_RAX);
-    for (unsigned i = 0; i < m->vectors && !m->wide; i++) {
+    for (unsigned i = 0; i < m->vectors; i++) {
         const x86_place lanes = x86_at(JIT_POOL, (int32_t)(JIT_BITS + 32 * i));
         acu_x86_vector(x, X86_PBROADCASTD, JIT_T0, X86_NONE, bits);
         acu_x86_vector(x, X86_PAND, JIT_T0, JIT_T0, lanes);
@@ -209,6 +228,17 @@ static void write_guard(ptx_making *m, const ptx_op *op) {
     }
 }
 
+static void write_guard(ptx_making *m, const ptx_op *op) {
+    if (m->guard_known && m->guard == op->guard && m->guard_negated == op->negated &&
+        m->guard_version == acu_jit_version(m, op->guard))
+        return;
+    (m->wide ? guard_in_masks : guard_in_frame)(m, op);
+    m->guard_known = true;
+    m->guard = op->guard;
+    m->guard_negated = op->negated;
+    m->guard_version = acu_jit_version(m, op->guard);
+}
+
 /* Translates a guarded operation as one of the lanes for which the guard is true. */
 static bool guarded(ptx_making *m, const ptx_op *op) {
     const ptx_op *inner = op->more;
@@ -216,14 +246,13 @@ static bool guarded(ptx_making *m, const ptx_op *op) {
         return false;
     const bool masked = m->masked;
     const x86_place bits = m->mask_bits, words = m->mask_words;
-    if (!m->guard_known || m->guard != op->guard || m->guard_negated != op->negated ||
-        m->guard_version != acu_jit_version(m, op->guard))
-        write_guard(m, op);
-    m->masked = true;
+    write_guard(m, op);
+    m->masked = m->masked_by_guard = true;
     m->mask_bits = acu_jit_in_frame(offsetof(jit_frame, guard));
     m->mask_words = acu_jit_in_frame(offsetof(jit_frame, guards));
     bool done = acu_jit_lanes(m, inner);
     m->masked = masked;
+    m->masked_by_guard = false;
     m->mask_bits = bits;
     m->mask_words = words;
     return done;

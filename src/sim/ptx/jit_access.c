@@ -392,5 +392,6 @@ bool acu_jit_access(ptx_making *m, const ptx_op *op) {
         write_store(m, op, pattern, aside);
     aside->back = m->x.size;
     __builtin_memcpy(aside->after, m->groups, sizeof m->groups);
+    acu_jit_forget_masks(m);
     return true;
 }

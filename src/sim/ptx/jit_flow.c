@@ -229,7 +229,7 @@ static void write_begin(ptx_making *m, uint32_t n) {
     else
         drop_dead(m, n);
     m->sum_count = m->pattern_count = 0;
-    m->guard_known = false;
+    acu_jit_forget_masks(m);
     m->instruction = NULL;
     m->inner[n] = (uint32_t)m->x.size;
     for (unsigned g = 0; g < m->group_count; g++)

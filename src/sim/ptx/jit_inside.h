@@ -16,6 +16,10 @@
 /* Vectors that an operation may use, besides those of values. */
 enum { JIT_T0, JIT_T1, JIT_T2, JIT_T3, JIT_T4, JIT_T5 };
 
+/* Masks of AVX-512, of lanes 0 to 15, and of 16 to 31: the last comparison, and the lanes that are
+ * active and whose guard is true. */
+enum { JIT_K_COMPARED = 4, JIT_K_GUARD = 6 };
+
 /* Where the pool has constants: bytes. */
 enum {
     JIT_STEPS_4 = 0, /* 0, 4, 8, … for each lane: words, and numbers of 64 bits; 0, 8, 16, … */
@@ -142,7 +146,12 @@ typedef struct ptx_making {
     size_t rax_at; /* where code is added next, RAX has this predicate */
     ptx_slot rax_slot;
 
-    bool guard_known; /* the frame has the lanes of a guard: */
+    bool compared_known; /* JIT_K_COMPARED has a predicate: */
+    ptx_slot compared;
+    uint32_t compared_version;
+
+    bool masked_by_guard; /* the active lanes are those of the guard */
+    bool guard_known;     /* JIT_K_GUARD, or the frame, has the lanes of a guard: */
     bool guard_negated;
     ptx_slot guard;
     uint32_t guard_version;
@@ -188,6 +197,14 @@ void acu_jit_done(ptx_making *m, ptx_slot slot, unsigned size, unsigned i);
 /* Writes RAX to a predicate, and loads one into it. */
 void acu_jit_store_predicate(ptx_making *m, ptx_slot slot);
 void acu_jit_load_predicate(ptx_making *m, ptx_slot slot);
+/* Return the mask of the lanes of vector i that are active, and of those for which a predicate is
+ * true; AVX-512 only. They may load it into k1, and k2. */
+unsigned acu_jit_active(ptx_making *m, unsigned size, unsigned i);
+unsigned acu_jit_true(ptx_making *m, ptx_slot predicate, unsigned size, unsigned i);
+/* Returns whether JIT_K_COMPARED has the predicate. */
+bool acu_jit_is_compared(const ptx_making *m, ptx_slot predicate);
+/* Says that masks of AVX-512 are lost. */
+void acu_jit_forget_masks(ptx_making *m);
 /* Writes to memory what is only in vectors: all, or one value. */
 void acu_jit_flush(ptx_making *m);
 void acu_jit_flush_one(ptx_making *m, ptx_slot slot);

@@ -284,7 +284,6 @@ static void spread(ptx_making *m, x86_place bits, unsigned i, unsigned d) {
 
 static bool choose(ptx_making *m, const ptx_op *op, const known *k) {
     x86 *x = &m->x;
-    x86_place bits = acu_jit_memory(m, op->c, 0);
     if (k->size == 8 && !m->wide)
         return false;
     want_all(m, op, k, 2);
@@ -292,13 +291,12 @@ static bool choose(ptx_making *m, const ptx_op *op, const known *k) {
     for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
         unsigned b = acu_jit_load(m, op->b, k->size, i, JIT_T1),
                  d = acu_jit_target(m, op->d, k->size, i);
-        x86_place a = acu_jit_source(m, op->a, k->size, i), part = bits;
+        x86_place a = acu_jit_source(m, op->a, k->size, i);
         if (m->wide) {
-            part.offset += (int32_t)(k->size == 4 ? 2 * i : i);
-            acu_x86_load_mask(x, 2, k->size == 4 ? 16 : 8, part);
-            acu_x86_masked(x, k->size == 4 ? X86_BLENDMD : X86_BLENDMQ, d, b, a, 2);
+            acu_x86_masked(x, k->size == 4 ? X86_BLENDMD : X86_BLENDMQ, d, b, a,
+                           acu_jit_true(m, op->c, k->size, i));
         } else {
-            spread(m, bits, i, JIT_T2);
+            spread(m, acu_jit_memory(m, op->c, 0), i, JIT_T2);
             acu_x86_vector_by(x, X86_BLENDVPS, d, b, a, JIT_T2 << 4);
         }
         acu_jit_done(m, op->d, k->size, i);
@@ -319,18 +317,21 @@ static void store_comparison(ptx_making *m, const ptx_op *op, const known *k) {
 
 static bool compare_in_masks(ptx_making *m, const ptx_op *op, const known *k) {
     x86 *x = &m->x;
-    unsigned bits = 16, count = vectors_of(m, k->size);
+    const unsigned low = JIT_K_COMPARED, high = low + 1, first = k->size == 8 ? 2 : low;
     want_all(m, op, k, 2);
-    for (unsigned i = 0; i < count; i++)
-        acu_x86_vector_by(x, k->vector, 2 + i, acu_jit_load(m, op->a, k->size, i, JIT_T1),
+    for (unsigned i = 0; i < vectors_of(m, k->size); i++)
+        acu_x86_vector_by(x, k->vector, first + i, acu_jit_load(m, op->a, k->size, i, JIT_T1),
                           acu_jit_source(m, op->b, k->size, i), k->predicate);
-    if (k->size == 8) {
-        acu_x86_join_masks(x, 8, 2, 3, 2);
-        acu_x86_join_masks(x, 8, 3, 5, 4);
+    if (k->size == 8) { /* they are in k2 to k5 */
+        acu_x86_join_masks(x, 8, high, 5, 4);
+        acu_x86_join_masks(x, 8, low, 3, 2);
     }
-    acu_x86_join_masks(x, bits, 2, 3, 2);
+    acu_x86_join_masks(x, 16, 2, high, low);
     acu_x86_take_mask(x, X86_RAX, 2);
     store_comparison(m, op, k);
+    m->compared_known = !k->joined && !m->masked_by_guard;
+    m->compared = op->d;
+    m->compared_version = acu_jit_version(m, op->d);
     return true;
 }
 

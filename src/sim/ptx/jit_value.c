@@ -162,14 +162,52 @@ unsigned acu_jit_target(ptx_making *m, ptx_slot slot, unsigned size, unsigned i)
     return m->masked || place.in_memory ? JIT_T0 : place.number;
 }
 
+/* ---- masks ---- */
+
+void acu_jit_forget_masks(ptx_making *m) {
+    m->compared_known = false;
+    m->guard_known = false;
+}
+
+bool acu_jit_is_compared(const ptx_making *m, ptx_slot predicate) {
+    return m->compared_known && m->compared == predicate &&
+           m->compared_version == acu_jit_version(m, predicate);
+}
+
+/* Returns the mask of vector i, of two that have 16 lanes each. */
+static unsigned part_of(ptx_making *m, unsigned masks, unsigned size, unsigned i, unsigned k) {
+    if (size == 4)
+        return masks + i;
+    if (i % 2 == 0)
+        return masks + i / 2;
+    acu_x86_upper_mask(&m->x, k, masks + i / 2, 8);
+    return k;
+}
+
+static unsigned load_part(ptx_making *m, x86_place bits, unsigned size, unsigned i, unsigned k) {
+    bits.offset += (int32_t)(size == 4 ? 2 * i : i);
+    acu_x86_load_mask(&m->x, k, size == 4 ? 16 : 8, bits);
+    return k;
+}
+
+unsigned acu_jit_active(ptx_making *m, unsigned size, unsigned i) {
+    return m->masked_by_guard ? part_of(m, JIT_K_GUARD, size, i, 1)
+                              : load_part(m, m->mask_bits, size, i, 1);
+}
+
+unsigned acu_jit_true(ptx_making *m, ptx_slot predicate, unsigned size, unsigned i) {
+    return acu_jit_is_compared(m, predicate)
+               ? part_of(m, JIT_K_COMPARED, size, i, 2)
+               : load_part(m, acu_jit_memory(m, predicate, 0), size, i, 2);
+}
+
 /* Puts the active lanes of JIT_T0 into the vector. */
 static void merge(ptx_making *m, unsigned vector, unsigned size, unsigned i) {
     x86 *x = &m->x;
-    x86_place bits = m->mask_bits, words = m->mask_words;
+    x86_place words = m->mask_words;
     if (m->wide) {
-        bits.offset += (int32_t)(size == 4 ? 2 * i : i);
-        acu_x86_load_mask(x, 1, size == 4 ? 16 : 8, bits);
-        acu_x86_masked(x, size == 4 ? X86_LOAD : X86_LOADQ, vector, X86_NONE, x86_in(JIT_T0), 1);
+        acu_x86_masked(x, size == 4 ? X86_LOAD : X86_LOADQ, vector, X86_NONE, x86_in(JIT_T0),
+                       acu_jit_active(m, size, i));
         return;
     }
     words.offset += (int32_t)(size == 4 ? 32 * i : 16 * i);
@@ -197,7 +235,12 @@ void acu_jit_store_predicate(ptx_making *m, ptx_slot slot) {
     if (m->masked) {
         acu_x86_word(x, X86_MOV, X86_RCX, place);
         acu_x86_word(x, X86_XOR, X86_RAX, x86_in(X86_RCX));
-        acu_x86_word(x, X86_AND, X86_RAX, m->mask_bits);
+        if (m->wide && m->masked_by_guard) {
+            acu_x86_join_masks(x, 16, 1, JIT_K_GUARD + 1, JIT_K_GUARD);
+            acu_x86_take_mask(x, X86_RDX, 1);
+        }
+        acu_x86_word(x, X86_AND, X86_RAX,
+                     m->wide && m->masked_by_guard ? x86_in(X86_RDX) : m->mask_bits);
         acu_x86_word(x, X86_XOR, X86_RAX, x86_in(X86_RCX));
     }
     acu_x86_store_word(x, place, X86_RAX);

@@ -259,6 +259,31 @@ void acu_x86_take_mask(x86 *x, x86_register d, unsigned k) {
     vex(x, (parts){3, 1, 0, 0, 0x93}, false, d, 0, x86_in(k));
 }
 
+void acu_x86_give_mask(x86 *x, unsigned k, x86_register s) {
+    vex(x, (parts){3, 1, 0, 0, 0x92}, false, k, 0, x86_in(s));
+}
+
+void acu_x86_copy_mask(x86 *x, unsigned d, unsigned s) {
+    vex(x, (parts){0, 1, 0, 0, 0x90}, false, d, 0, x86_in(s));
+}
+
+void acu_x86_not_mask(x86 *x, unsigned d, unsigned s) {
+    vex(x, (parts){0, 1, 0, 0, 0x44}, false, d, 0, x86_in(s));
+}
+
+void acu_x86_and_masks(x86 *x, unsigned d, unsigned a, unsigned b) {
+    vex(x, (parts){0, 1, 0, 0, 0x41}, true, d, a, x86_in(b));
+}
+
+void acu_x86_and_not_masks(x86 *x, unsigned d, unsigned a, unsigned b) {
+    vex(x, (parts){0, 1, 0, 0, 0x42}, true, d, a, x86_in(b));
+}
+
+void acu_x86_upper_mask(x86 *x, unsigned d, unsigned s, unsigned bits) {
+    vex(x, (parts){1, 3, bits == 8, 0, bits == 8 ? 0x30 : 0x31}, false, d, 0, x86_in(s));
+    put(x, bits);
+}
+
 void acu_x86_join_masks(x86 *x, unsigned bits, unsigned d, unsigned high, unsigned low) {
     vex(x, (parts){bits == 8, 1, 0, 0, 0x4b}, true, d, high, x86_in(low));
 }

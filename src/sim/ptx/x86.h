@@ -191,6 +191,15 @@ void acu_x86_load_mask(x86 *x, unsigned k, unsigned bits, x86_place s);
 void acu_x86_test_mask(x86 *x, unsigned k);
 /* A register = k, of 32 bits. */
 void acu_x86_take_mask(x86 *x, x86_register d, unsigned k);
+/* k = a register, of 32 bits. */
+void acu_x86_give_mask(x86 *x, unsigned k, x86_register s);
+/* Of 16 bits: d = s, d = ~s, d = a & b, and d = ~a & b. Then d = s >> bits: 8 of 16, or 16 of 32.
+ */
+void acu_x86_copy_mask(x86 *x, unsigned d, unsigned s);
+void acu_x86_not_mask(x86 *x, unsigned d, unsigned s);
+void acu_x86_and_masks(x86 *x, unsigned d, unsigned a, unsigned b);
+void acu_x86_and_not_masks(x86 *x, unsigned d, unsigned a, unsigned b);
+void acu_x86_upper_mask(x86 *x, unsigned d, unsigned s, unsigned bits);
 /* d = high << bits | low; 8 or 16 bits each. */
 void acu_x86_join_masks(x86 *x, unsigned bits, unsigned d, unsigned high, unsigned low);
 
