@@ -48,11 +48,14 @@ static void write_entry(ptx_making *m) {
     acu_x86_long(x, X86_MOV, JIT_LAUNCH,
                  acu_jit_in_warp(offsetof(ptx_warp, base[PTX_BANK_LAUNCH])));
     acu_x86_long(x, X86_MOV, JIT_BLOCK, acu_jit_in_warp(offsetof(ptx_warp, base[PTX_BANK_BLOCK])));
-    acu_x86_load_number(x, JIT_SPLIT, sizeof(ptx_split));
+    acu_x86_load_number(x, X86_RCX, sizeof(ptx_split));
     acu_x86_word(x, X86_MOV, X86_RAX, acu_jit_in_warp(offsetof(ptx_warp, current)));
-    acu_x86_multiply(x, JIT_SPLIT, x86_in(X86_RAX));
-    acu_x86_long(x, X86_ADD, JIT_SPLIT, x86_in(JIT_WARP));
-    acu_x86_long_by(x, X86_ADD, x86_in(JIT_SPLIT), offsetof(ptx_warp, splits));
+    acu_x86_multiply(x, X86_RAX, x86_in(X86_RCX));
+    acu_x86_long(x, X86_ADD, X86_RAX, x86_in(JIT_WARP));
+    acu_x86_long_by(x, X86_ADD, x86_in(X86_RAX), offsetof(ptx_warp, splits));
+    acu_x86_store_long(x, acu_jit_in_frame(offsetof(jit_frame, split)), X86_RAX);
+    acu_x86_long(x, X86_MOV, X86_RAX, acu_jit_in_warp(offsetof(ptx_warp, worker)));
+    acu_x86_long(x, X86_MOV, JIT_SITES, x86_at(X86_RAX, offsetof(ptx_worker, site)));
     acu_x86_long(x, X86_MOV, JIT_BANK, acu_jit_in_warp(offsetof(ptx_warp, base[PTX_BANK_WARP])));
     acu_x86_long_by(x, X86_MOV, acu_jit_in_frame(offsetof(jit_frame, count)), 0);
     acu_x86_jump_to(x, X86_RSI);

@@ -13,7 +13,7 @@
 /* ---- what addresses are made of ---- */
 
 void acu_jit_note_sum(ptx_making *m, const ptx_op *op) {
-    bool a_shared = acu_jit_is_uniform(op->a), b_shared = acu_jit_is_uniform(op->b);
+    bool a_shared = acu_jit_is_uniform(m, op->a), b_shared = acu_jit_is_uniform(m, op->b);
     if (m->masked || a_shared == b_shared || m->sum_count == JIT_SUMS)
         return;
     ptx_slot other = a_shared ? op->b : op->a, added = a_shared ? op->a : op->b;
@@ -246,13 +246,16 @@ static void leave_if(ptx_making *m, jit_aside *aside, x86_condition condition) {
  * into R8. */
 static void load_ends(ptx_making *m, const ptx_op *op, unsigned pattern, const jit_sum *sum) {
     x86 *x = &m->x;
-    acu_x86_long_by(x, X86_MOV, x86_in(X86_R8), (int32_t)op->value);
+    if (!sum->count)
+        acu_x86_long_by(x, X86_MOV, x86_in(X86_R8), (int32_t)op->value);
     for (unsigned n = 0; n < sum->count; n++)
-        acu_x86_long(x, X86_ADD, X86_R8, acu_jit_memory(m, sum->added[n], 0));
-    acu_x86_long(x, X86_MOV, X86_RAX, x86_in(X86_R8));
-    acu_x86_long(x, X86_MOV, X86_RDX, x86_in(X86_R8));
-    acu_x86_long(x, X86_ADD, X86_RAX, pattern_at(pattern, offsetof(jit_pattern, low)));
-    acu_x86_long(x, X86_ADD, X86_RDX, pattern_at(pattern, offsetof(jit_pattern, high)));
+        acu_x86_long(x, n ? X86_ADD : X86_MOV, X86_R8, acu_jit_memory(m, sum->added[n], 0));
+    if (sum->count && op->value)
+        acu_x86_long_by(x, X86_ADD, x86_in(X86_R8), (int32_t)op->value);
+    acu_x86_long(x, X86_MOV, X86_RAX, pattern_at(pattern, offsetof(jit_pattern, low)));
+    acu_x86_long(x, X86_MOV, X86_RDX, pattern_at(pattern, offsetof(jit_pattern, high)));
+    acu_x86_long(x, X86_ADD, X86_RAX, x86_in(X86_R8));
+    acu_x86_long(x, X86_ADD, X86_RDX, x86_in(X86_R8));
 }
 
 /* Leaves unless the addresses are shared memory; adds to R8 what leads from them to its bytes. */
@@ -267,21 +270,18 @@ static void check_shared(ptx_making *m, jit_aside *aside, unsigned size) {
     acu_x86_long(x, X86_ADD, X86_R8, x86_at(X86_RCX, offsetof(ptx_block, shared)));
 }
 
-/* Leaves where the bytes at RAX are not in the allocation that the operation accessed last. */
+/* Leaves where the bytes are not in the allocation that the operation accessed last. The address in
+ * RDX is a multiple of the size, so that the last byte's is not beyond all addresses. */
 static void check_global(ptx_making *m, jit_aside *aside, const ptx_op *op, unsigned size) {
     x86 *x = &m->x;
     size_t range = op->site * sizeof(ptx_site) + offsetof(ptx_site, range);
-    acu_x86_long(x, X86_MOV, X86_RCX, x86_at(JIT_WARP, offsetof(ptx_warp, worker)));
-    acu_x86_long(x, X86_MOV, X86_RCX, x86_at(X86_RCX, offsetof(ptx_worker, site)));
-    x86_place base = x86_at(X86_RCX, (int32_t)(range + offsetof(ptx_range, base))),
-              last = x86_at(X86_RCX, (int32_t)(range + offsetof(ptx_range, last))),
-              bytes = x86_at(X86_RCX, (int32_t)(range + offsetof(ptx_range, bytes)));
+    x86_place base = x86_at(JIT_SITES, (int32_t)(range + offsetof(ptx_range, base))),
+              last = x86_at(JIT_SITES, (int32_t)(range + offsetof(ptx_range, last))),
+              bytes = x86_at(JIT_SITES, (int32_t)(range + offsetof(ptx_range, bytes)));
     acu_x86_long(x, X86_CMP, X86_RAX, base);
     leave_if(m, aside, X86_BELOW);
-    acu_x86_long(x, X86_MOV, X86_R9, last);
-    acu_x86_long_by(x, X86_SUB, x86_in(X86_R9), (int32_t)size - 1);
-    leave_if(m, aside, X86_BELOW);
-    acu_x86_long(x, X86_CMP, X86_RDX, x86_in(X86_R9));
+    acu_x86_lea(x, X86_R9, x86_at(X86_RDX, (int32_t)size - 1));
+    acu_x86_long(x, X86_CMP, X86_R9, last);
     leave_if(m, aside, X86_ABOVE);
     acu_x86_long(x, X86_ADD, X86_R8, bytes);
     acu_x86_long(x, X86_SUB, X86_R8, base);

@@ -76,7 +76,8 @@ static void write_end(ptx_making *m, uint32_t pc, ptx_jit_end end) {
     memcpy(now, m->groups, sizeof now);
     acu_jit_flush(m);
     memcpy(m->groups, now, sizeof now);
-    acu_x86_word_by(x, X86_MOV, x86_at(JIT_SPLIT, offsetof(ptx_split, pc)), (int32_t)pc);
+    acu_x86_long(x, X86_MOV, X86_RAX, acu_jit_in_frame(offsetof(jit_frame, split)));
+    acu_x86_word_by(x, X86_MOV, x86_at(X86_RAX, offsetof(ptx_split, pc)), (int32_t)pc);
     acu_x86_word_by(x, X86_MOV, x86_in(X86_R8), end);
     acu_x86_land(x, acu_x86_jump(x, X86_ALWAYS), m->exit);
 }
@@ -115,10 +116,14 @@ static void write_branch(ptx_making *m, const ptx_op *op, uint32_t at) {
     acu_jit_load_predicate(m, op->guard);
     if (op->negated)
         acu_x86_not(x, X86_RAX);
-    acu_x86_word(x, X86_MOV, X86_RCX, acu_jit_in_warp(offsetof(ptx_warp, mask)));
-    acu_x86_word(x, X86_AND, X86_RAX, x86_in(X86_RCX));
+    if (m->masked)
+        acu_x86_word(x, X86_MOV, X86_RCX, acu_jit_in_warp(offsetof(ptx_warp, mask)));
+    acu_x86_word(x, X86_AND, X86_RAX, x86_in(m->masked ? X86_RCX : X86_RAX));
     size_t none = acu_x86_jump(x, X86_ZERO);
-    acu_x86_word(x, X86_CMP, X86_RAX, x86_in(X86_RCX));
+    if (m->masked)
+        acu_x86_word(x, X86_CMP, X86_RAX, x86_in(X86_RCX));
+    else
+        acu_x86_word_by(x, X86_CMP, x86_in(X86_RAX), -1);
     size_t some = acu_x86_jump(x, X86_NOT_ZERO);
     write_go_to(m, op, at);
     acu_x86_land(x, some, x->size);
@@ -129,7 +134,8 @@ static void write_branch(ptx_making *m, const ptx_op *op, uint32_t at) {
 /* Passes a join at which the split's lanes do not wait. */
 static void write_join(ptx_making *m, uint32_t at) {
     x86 *x = &m->x;
-    acu_x86_long(x, X86_MOV, X86_RAX, x86_at(JIT_SPLIT, offsetof(ptx_split, join)));
+    acu_x86_long(x, X86_MOV, X86_RAX, acu_jit_in_frame(offsetof(jit_frame, split)));
+    acu_x86_long(x, X86_MOV, X86_RAX, x86_at(X86_RAX, offsetof(ptx_split, join)));
     acu_x86_long(x, X86_OR, X86_RAX, x86_in(X86_RAX));
     size_t passes = acu_x86_jump(x, X86_ZERO);
     acu_x86_word_by(x, X86_CMP, x86_at(X86_RAX, offsetof(ptx_join, pc)), (int32_t)at);
@@ -153,9 +159,35 @@ static void write_next_warp(ptx_making *m) {
     acu_x86_land(x, acu_x86_jump(x, X86_ZERO), m->exit);
     acu_x86_long(x, X86_MOV, JIT_WARP, x86_in(X86_RDX));
     acu_x86_word_by(x, X86_MOV, acu_jit_in_warp(offsetof(ptx_warp, is_new)), 0);
-    acu_x86_lea(x, JIT_SPLIT, acu_jit_in_warp(offsetof(ptx_warp, splits)));
+    acu_x86_lea(x, X86_RAX, acu_jit_in_warp(offsetof(ptx_warp, splits)));
+    acu_x86_store_long(x, acu_jit_in_frame(offsetof(jit_frame, split)), X86_RAX);
     acu_x86_long(x, X86_MOV, JIT_BANK, acu_jit_in_warp(offsetof(ptx_warp, base[PTX_BANK_WARP])));
     acu_jit_note_jump(m, acu_x86_jump(x, X86_ALWAYS), m->code->functions->begin, true);
+}
+
+/* Returns whether lanes may wait for others of the block or of its cluster. */
+static bool has_barriers(const ptx_code *code) {
+    bool any = false;
+    for (uint32_t n = 0; n < code->count; n++) {
+        ptx_flow *flow = code->ops[n].flow;
+        any |= flow && flow != acu_ptx_flow_jump && flow != acu_ptx_flow_branch &&
+               flow != acu_ptx_flow_join && flow != acu_ptx_flow_switch &&
+               flow != acu_ptx_flow_exit && flow != acu_ptx_flow_return &&
+               flow != acu_ptx_flow_call && flow != acu_ptx_flow_sync;
+    }
+    return any;
+}
+
+/* Counts lanes that have ended, and jumps if others may wait for them. */
+static void write_ended(ptx_making *m, size_t *jumps) {
+    x86 *x = &m->x;
+    acu_x86_long(x, X86_MOV, X86_RCX, acu_jit_in_warp(offsetof(ptx_warp, block)));
+    acu_x86_word_by(x, X86_CMP, x86_at(X86_RCX, offsetof(ptx_block, used)), 0);
+    jumps[0] = acu_x86_jump(x, X86_NOT_ZERO);
+    acu_x86_long(x, X86_MOV, X86_RAX, x86_at(X86_RCX, offsetof(ptx_block, cluster)));
+    acu_x86_word_by(x, X86_CMP, x86_at(X86_RAX, offsetof(ptx_cluster, arrived)), 0);
+    jumps[1] = acu_x86_jump(x, X86_NOT_ZERO);
+    acu_x86_word_by(x, X86_ADD, x86_at(X86_RCX, offsetof(ptx_block, ended)), PTX_LANES);
 }
 
 /* Ends the warp, whose lanes are together, if nobody waits for them, and begins the next one if
@@ -163,19 +195,15 @@ static void write_next_warp(ptx_making *m) {
 static void write_last(ptx_making *m, uint32_t at) {
     x86 *x = &m->x;
     size_t slow[3];
+    const bool barriers = has_barriers(m->code);
     acu_x86_long_by(x, X86_CMP, acu_jit_in_warp(offsetof(ptx_warp, joins)), 0);
     slow[0] = acu_x86_jump(x, X86_NOT_ZERO);
-    acu_x86_long(x, X86_MOV, X86_RCX, acu_jit_in_warp(offsetof(ptx_warp, block)));
-    acu_x86_word_by(x, X86_CMP, x86_at(X86_RCX, offsetof(ptx_block, used)), 0);
-    slow[1] = acu_x86_jump(x, X86_NOT_ZERO);
-    acu_x86_long(x, X86_MOV, X86_RAX, x86_at(X86_RCX, offsetof(ptx_block, cluster)));
-    acu_x86_word_by(x, X86_CMP, x86_at(X86_RAX, offsetof(ptx_cluster, arrived)), 0);
-    slow[2] = acu_x86_jump(x, X86_NOT_ZERO);
+    if (barriers)
+        write_ended(m, &slow[1]);
     acu_x86_word_by(x, X86_MOV, acu_jit_in_warp(offsetof(ptx_warp, split_count)), 0);
     acu_x86_word_by(x, X86_MOV, acu_jit_in_warp(offsetof(ptx_warp, ended)), -1);
-    acu_x86_word_by(x, X86_ADD, x86_at(X86_RCX, offsetof(ptx_block, ended)), PTX_LANES);
     write_next_warp(m);
-    for (unsigned n = 0; n < 3; n++)
+    for (unsigned n = 0; n < (barriers ? 3 : 1); n++)
         acu_x86_land(x, slow[n], x->size);
     write_end(m, at, PTX_JIT_FLOW);
 }

@@ -10,7 +10,7 @@
 #define JIT_BANK   X86_R12 /* PTX_BANK_WARP, */
 #define JIT_LAUNCH X86_R13 /* PTX_BANK_LAUNCH, */
 #define JIT_BLOCK  X86_RBP /* PTX_BANK_BLOCK */
-#define JIT_SPLIT  X86_R14
+#define JIT_SITES  X86_R14 /* of the worker */
 #define JIT_POOL   X86_R15 /* constants */
 
 /* Vectors that an operation may use, besides those of values. */
@@ -52,7 +52,7 @@ typedef struct jit_frame {
     uint64_t guard;             /* lanes that execute a guarded operation: bits, */
     uint32_t guards[PTX_LANES]; /* and words */
     jit_pattern patterns[JIT_PATTERNS];
-    uint64_t unused; /* keeps calls aligned */
+    uint64_t split; /* the current one */
 } jit_frame;
 
 /* Vectors that have a value, or half of one of 64 bits. */
@@ -217,7 +217,8 @@ void acu_jit_forget_one(ptx_making *m, ptx_slot slot);
 /* Notes that the slot has another value. */
 void acu_jit_wrote(ptx_making *m, ptx_slot slot);
 uint32_t acu_jit_version(const ptx_making *m, ptx_slot slot);
-bool acu_jit_is_uniform(ptx_slot slot);
+/* Returns whether all lanes share the value. */
+bool acu_jit_is_uniform(const ptx_making *m, ptx_slot slot);
 
 /* ---- where lanes go on ---- */
 

@@ -230,9 +230,13 @@ static bool multiply_wide(ptx_making *m, const ptx_op *op, const known *k) {
     acu_jit_begin(m, op->d, 8);
     for (unsigned i = 0; i < 2 * m->vectors; i++) {
         unsigned d = acu_jit_target(m, op->d, 8, i);
+        x86_place b = x86_in(JIT_T2);
         widen(m, k, op->a, i, JIT_T1);
-        widen(m, k, op->b, i, JIT_T2);
-        acu_x86_vector(&m->x, multiply, k->predicate ? JIT_T1 : d, JIT_T1, x86_in(JIT_T2));
+        if (acu_jit_is_uniform(m, op->b)) /* all words are the same, and every other one counts */
+            b = acu_jit_memory(m, op->b, 0);
+        else
+            widen(m, k, op->b, i, JIT_T2);
+        acu_x86_vector(&m->x, multiply, k->predicate ? JIT_T1 : d, JIT_T1, b);
         if (k->predicate)
             acu_x86_vector(&m->x, X86_PADDQ, d, JIT_T1, acu_jit_source(m, op->c, 8, i));
         acu_jit_done(m, op->d, 8, i);

@@ -4,7 +4,14 @@
 
 #include <string.h>
 
-bool acu_jit_is_uniform(ptx_slot slot) {
+bool acu_jit_is_uniform(const ptx_making *m, ptx_slot slot) {
+    for (uint32_t n = 0; n < m->code->constant_count; n++) {
+        const ptx_constant *c = &m->code->constants[n];
+        if (c->slot == slot && c->kind == PTX_CONSTANT_SPECIAL &&
+            (c->special == PTX_LANEID ||
+             (c->special >= PTX_LANEMASK_EQ && c->special <= PTX_LANEMASK_GT)))
+            return false;
+    }
     return PTX_SLOT_BANK(slot) != PTX_BANK_WARP;
 }
 
