@@ -1,4 +1,5 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include "sim/ptx/access.h"
 #include "sim/ptx/grid.h"
 #include "sim/ptx/jit_inside.h"
 #include "sim/ptx/lower_inside.h"
@@ -13,6 +14,7 @@
 struct ptx_jit {
     char *code; /* NULL: there is no machine code */
     size_t bytes;
+    ptx_op *copies;      /* of operations, which the machine code knows */
     uint32_t *begins[2]; /* for each operation, where its code begins, if not all lanes are active,
                             and if they are; 0: nowhere */
 };
@@ -126,6 +128,7 @@ static void call_handler(ptx_making *m, const ptx_op *op) {
 }
 
 void acu_jit_call(ptx_making *m, const ptx_op *op) {
+    acu_jit_settle_all(m);
     acu_jit_flush(m);
     call_handler(m, op);
     acu_jit_forget(m);
@@ -142,10 +145,21 @@ void acu_jit_call(ptx_making *m, const ptx_op *op) {
         m->versions[n] = m->writes;
 }
 
+/* Returns the access, or a copy of it whose address is in the scratch memory. */
+static const ptx_op *place_address(ptx_making *m, const jit_aside *a) {
+    if (!a->address.is_late)
+        return a->op;
+    acu_jit_sum_aside(m, &a->address);
+    ptx_op *copy = &m->copies[m->copy_count++];
+    *copy = *a->op;
+    copy->a = PTX_SLOT(PTX_BANK_WARP, PTX_SCRATCH);
+    return copy;
+}
+
 /* Calls the handler, from code aside. */
 static void write_handler(ptx_making *m, const jit_aside *a) {
     acu_jit_flush(m);
-    call_handler(m, a->op);
+    call_handler(m, place_address(m, a));
     memcpy(m->groups, a->after, sizeof m->groups);
     for (unsigned g = 0; g < m->group_count; g++)
         if (m->groups[g].size)
@@ -269,6 +283,27 @@ static void forget_temporaries(ptx_making *m) {
             m->groups[g].size = 0;
 }
 
+/* Computes late values that the operation reads, or that are made of what it writes. */
+static void settle(ptx_making *m, const ptx_op *op) {
+    const bool is_guarded = acu_ptx_is_guarded(op->full);
+    const ptx_op *inner = is_guarded ? op->more : op;
+    if (acu_ptx_is_masked(inner->masked)) {
+        acu_jit_settle(m, inner->a);
+        acu_jit_settle(m, inner->b);
+        acu_jit_settle(m, inner->c);
+        acu_jit_write(m, inner->d, is_guarded);
+        return;
+    }
+    const ptx_access *access = op->more;
+    const int kind = is_guarded ? 0 : acu_jit_access_kind(op);
+    for (unsigned n = 0; kind && n < access->count; n++) {
+        if (access->slots[n] != UINT32_MAX && kind == 1)
+            acu_jit_write(m, access->slots[n], access->slots[n] == op->a);
+        else if (kind == 2)
+            acu_jit_settle(m, access->slots[n]);
+    }
+}
+
 void acu_jit_plain(ptx_making *m, const ptx_op *op) {
     if (op->full == acu_ptx_nothing)
         return;
@@ -277,6 +312,9 @@ void acu_jit_plain(ptx_making *m, const ptx_op *op) {
     if (op->instruction != m->instruction)
         forget_temporaries(m);
     m->instruction = op->instruction;
+    if (acu_ptx_is_masked(op->masked) && acu_jit_is_late(m, op))
+        return;
+    settle(m, op);
     bool done = acu_ptx_is_guarded(op->full)    ? guarded(m, op)
                 : acu_ptx_is_masked(op->masked) ? acu_jit_lanes(m, op)
                                                 : acu_jit_access(m, op);
@@ -299,6 +337,7 @@ static void write_pool(ptx_making *m) {
         pool[JIT_STEPS_4_WIDE / 4 + 2 * n] = 4 * n;
         pool[JIT_STEPS_8_WIDE / 4 + 2 * n] = 8 * n;
     }
+    fill_words(pool, JIT_LANES, 128, 0, 1);
     fill_words(pool, JIT_NAN, 64, 0x7fffffff, 0);
     fill_words(pool, JIT_SIGN, 64, UINT32_C(1) << 31, 0);
     for (unsigned n = 0; n < PTX_LANES; n++)
@@ -368,10 +407,11 @@ static void make(ptx_jit *jit, const ptx_code *code, ptx_jit_use use, bool in_ro
                     .vectors = wide ? 2 : 4,
                     .group_count = wide ? 13 : 3,
                     .x = {.wide = wide}};
+    m.copies = jit->copies = calloc(code->count + 1, sizeof *m.copies);
     m.versions = calloc(code->warp_bytes / 32 + 1, sizeof *m.versions);
     jit->begins[0] = calloc(code->count + 1, sizeof *jit->begins[0]);
     jit->begins[1] = calloc(code->count + 1, sizeof *jit->begins[1]);
-    if (m.versions && jit->begins[0] && jit->begins[1] && acu_jit_find_leaders(&m) &&
+    if (m.copies && m.versions && jit->begins[0] && jit->begins[1] && acu_jit_find_leaders(&m) &&
         acu_jit_find_live(&m) && acu_jit_find_loops(&m))
         translate(&m, jit);
     free(m.leads);
@@ -423,6 +463,7 @@ void acu_ptx_jit_free(ptx_jit *jit) {
         return;
     if (jit->code)
         munmap(jit->code, jit->bytes);
+    free(jit->copies);
     free(jit->begins[0]);
     free(jit->begins[1]);
     free(jit);

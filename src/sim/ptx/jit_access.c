@@ -7,39 +7,21 @@
 #include "sim/ptx/access.h"
 #include "sim/ptx/grid.h"
 #include "sim/ptx/jit_inside.h"
+#include "sim/ptx/lower_inside.h"
 
 #include <stddef.h>
 
-/* ---- what addresses are made of ---- */
+/* ---- patterns ---- */
 
-void acu_jit_note_sum(ptx_making *m, const ptx_op *op) {
-    bool a_shared = acu_jit_is_uniform(m, op->a), b_shared = acu_jit_is_uniform(m, op->b);
-    if (m->masked || a_shared == b_shared || m->sum_count == JIT_SUMS)
-        return;
-    ptx_slot other = a_shared ? op->b : op->a, added = a_shared ? op->a : op->b;
-    jit_sum sum = {
-        .root = other, .root_version = acu_jit_version(m, other), .added = {added}, .count = 1};
-    for (unsigned n = 0; n < m->sum_count; n++) {
-        const jit_sum *inner = &m->sums[n];
-        if (inner->slot == other && inner->version == sum.root_version && inner->count == 1) {
-            sum.root = inner->root;
-            sum.root_version = inner->root_version;
-            sum.added[sum.count++] = inner->added[0];
-            break;
-        }
-    }
-    sum.slot = op->d;
-    sum.version = m->writes + 1; /* the write that comes next */
-    m->sums[m->sum_count++] = sum;
+static bool is_same(const jit_known_pattern *a, const jit_known_pattern *b) {
+    return a->root == b->root && a->version == b->version && a->narrow == b->narrow &&
+           a->size == b->size && a->scale == b->scale && a->is_signed == b->is_signed;
 }
 
-static int known_pattern(const ptx_making *m, ptx_slot root, uint32_t version, bool is_narrow,
-                         unsigned size) {
-    for (unsigned n = 0; n < m->pattern_count; n++) {
-        const jit_known_pattern *p = &m->patterns[n];
-        if (p->root == root && p->version == version && p->narrow == is_narrow && p->size == size)
+static int known_pattern(const ptx_making *m, const jit_known_pattern *pattern) {
+    for (unsigned n = 0; n < m->pattern_count; n++)
+        if (is_same(&m->patterns[n], pattern))
             return (int)n;
-    }
     return -1;
 }
 
@@ -72,61 +54,105 @@ static void load_first(ptx_making *m, ptx_slot root, bool is_narrow) {
         (is_narrow ? acu_x86_word : acu_x86_long)(x, X86_MOV, X86_RAX, first);
 }
 
-/* Fills in the pattern if the elements of all lanes are consecutive, which most often is so; else
- * it jumps. */
-static size_t write_consecutive(ptx_making *m, ptx_slot root, bool is_narrow, unsigned size,
-                                unsigned pattern) {
+/* Adds to JIT_T2 what differs from consecutive elements. */
+static void compare_steps(ptx_making *m, const jit_known_pattern *p, bool is_word) {
     x86 *x = &m->x;
-    const unsigned lane = is_narrow ? 4 : 8, lanes = m->width / size;
-    const unsigned steps = size == 8   ? is_narrow ? JIT_STEPS_8 : JIT_STEPS_8_WIDE
-                           : is_narrow ? JIT_STEPS_4
-                                       : JIT_STEPS_4_WIDE;
-    load_first(m, root, is_narrow);
+    const unsigned lane = is_word ? 4 : 8;
+    const unsigned steps = p->scale       ? JIT_LANES
+                           : p->size == 8 ? is_word ? JIT_STEPS_8 : JIT_STEPS_8_WIDE
+                           : is_word      ? JIT_STEPS_4
+                                          : JIT_STEPS_4_WIDE;
     for (unsigned i = 0; i < PTX_LANES * lane / m->width; i++) {
         const unsigned to = i ? JIT_T1 : JIT_T2;
-        acu_x86_vector(x, is_narrow ? X86_PADDD : X86_PADDQ, to, JIT_T0,
+        acu_x86_vector(x, is_word ? X86_PADDD : X86_PADDQ, to, JIT_T0,
                        x86_at(JIT_POOL, (int32_t)(steps + i * m->width)));
-        acu_x86_vector(x, X86_PXOR, to, to, acu_jit_source(m, root, lane, i));
+        acu_x86_vector(x, X86_PXOR, to, to, acu_jit_source(m, p->root, lane, i));
         if (i)
             acu_x86_vector(x, X86_POR, JIT_T2, JIT_T2, x86_in(JIT_T1));
     }
+}
+
+static void leave_if(ptx_making *m, jit_aside *aside, x86_condition condition) {
+    aside->jumps[aside->jump_count++] = acu_x86_jump(&m->x, condition);
+}
+
+/* Multiplies the first lane's number by the scale; leaves if a lane's number overflows. */
+static void scale_first(ptx_making *m, const jit_known_pattern *p, jit_aside *aside) {
+    x86 *x = &m->x;
+    const uint32_t most = (p->is_signed ? INT32_MAX : UINT32_MAX) - (PTX_LANES - 1);
+    acu_x86_word_by(x, X86_CMP, x86_in(X86_RAX), (int32_t)most);
+    leave_if(m, aside, p->is_signed ? X86_GREATER : X86_ABOVE);
+    if (p->is_signed)
+        acu_x86_widen(x, X86_RAX);
+    acu_x86_shift_long(x, X86_RAX, p->scale == 4 ? 2 : 3);
+}
+
+/* Fills in the pattern if the elements of all lanes are consecutive, which most often is so; else
+ * it leaves. */
+static void write_consecutive(ptx_making *m, unsigned pattern, jit_aside *aside) {
+    x86 *x = &m->x;
+    const jit_known_pattern *p = &m->patterns[pattern];
+    const unsigned lanes = m->width / p->size;
+    const bool is_word = p->narrow || p->scale;
+    load_first(m, p->root, is_word);
+    compare_steps(m, p, is_word);
+    if (p->scale)
+        scale_first(m, p, aside);
     acu_x86_store_long(x, pattern_at(pattern, offsetof(jit_pattern, low)), X86_RAX);
     for (unsigned part = 0; part < PTX_LANES / lanes; part++) {
         acu_x86_store_long(x, pattern_at(pattern, offsetof(jit_pattern, at) + (size_t)8 * part),
                            X86_RAX);
-        acu_x86_long_by(x, X86_ADD, x86_in(X86_RAX), (int32_t)(lanes * size));
+        acu_x86_long_by(x, X86_ADD, x86_in(X86_RAX), (int32_t)(lanes * p->size));
     }
-    acu_x86_long_by(x, X86_SUB, x86_in(X86_RAX), (int32_t)size);
+    acu_x86_long_by(x, X86_SUB, x86_in(X86_RAX), p->size);
     acu_x86_store_long(x, pattern_at(pattern, offsetof(jit_pattern, high)), X86_RAX);
     acu_x86_long_by(x, X86_MOV, pattern_at(pattern, offsetof(jit_pattern, kind)), JIT_CONSECUTIVE);
-    return jump_if_any(m, JIT_T2);
+    aside->jumps[aside->jump_count++] = jump_if_any(m, JIT_T2);
+}
+
+/* Computes a late value where nothing else is. */
+x86_place acu_jit_sum_aside(ptx_making *m, const jit_sum *sum) {
+    const ptx_slot scratch = PTX_SLOT(PTX_BANK_WARP, PTX_SCRATCH);
+    for (unsigned i = 0; i < 2 * m->vectors; i++) {
+        acu_jit_sum_vector(m, sum, i, JIT_T0);
+        acu_x86_vector(&m->x, X86_STORE, JIT_T0, X86_NONE,
+                       acu_jit_memory(m, scratch, (size_t)i * m->width));
+    }
+    return acu_jit_memory(m, scratch, 0);
 }
 
 void acu_jit_find_pattern(ptx_making *m, unsigned pattern) {
     x86 *x = &m->x;
     const jit_known_pattern *p = &m->patterns[pattern];
-    acu_jit_flush_one(m, p->root);
-    acu_x86_lea(x, X86_RDI, acu_jit_memory(m, p->root, 0));
+    const jit_sum product = {.root = p->root, .scale = p->scale, .is_signed = p->is_signed};
+    x86_place addresses = acu_jit_memory(m, p->root, 0);
+    if (p->scale)
+        addresses = acu_jit_sum_aside(m, &product);
+    else
+        acu_jit_flush_one(m, p->root);
+    acu_x86_lea(x, X86_RDI, addresses);
     acu_x86_lea(x, X86_RSI, pattern_at(pattern, 0));
     acu_x86_land(x, acu_x86_call_near(x), m->classify[p->narrow][p->size == 8]);
 }
 
-/* Returns the pattern of the root, for which it writes code where the block has none yet. */
-static unsigned make_pattern(ptx_making *m, ptx_slot root, bool is_narrow, unsigned size) {
+/* Returns the pattern, for which it writes code where the block has none yet. */
+static unsigned make_pattern(ptx_making *m, const jit_known_pattern *wanted) {
+    const int known = known_pattern(m, wanted);
+    if (known >= 0)
+        return (unsigned)known;
     if (m->pattern_count == JIT_PATTERNS)
         m->pattern_count = 0;
     unsigned pattern = m->pattern_count++;
-    m->patterns[pattern] =
-        (jit_known_pattern){root, acu_jit_version(m, root), is_narrow, (uint8_t)size};
+    m->patterns[pattern] = *wanted;
     jit_aside *aside = m->in_rows ? acu_jit_aside(m, NULL) : NULL;
     if (!aside) {
         acu_jit_find_pattern(m, pattern);
         return pattern;
     }
-    aside->jumps[aside->jump_count++] = write_consecutive(m, root, is_narrow, size, pattern);
+    write_consecutive(m, pattern, aside);
     __builtin_memcpy(aside->before, m->groups, sizeof m->groups);
     aside->pattern = pattern;
-    aside->known = m->patterns[pattern];
+    aside->known = *wanted;
     aside->back = m->x.size;
     return pattern;
 }
@@ -134,18 +160,17 @@ static unsigned make_pattern(ptx_making *m, ptx_slot root, bool is_narrow, unsig
 /* Returns the pattern of an address, and what is to be added to it. */
 static unsigned pattern_of(ptx_making *m, const ptx_op *op, const ptx_access *access,
                            jit_sum *sum) {
-    uint32_t version = acu_jit_version(m, op->a);
-    *sum = (jit_sum){.root = op->a, .root_version = version};
-    for (unsigned n = 0; n < m->sum_count && !access->narrow; n++) {
-        const jit_sum *one = &m->sums[n];
-        if (one->slot != op->a || one->version != version)
-            continue;
-        if (known_pattern(m, one->root, one->root_version, false, access->size) >= 0 ||
-            acu_jit_version(m, one->root) == one->root_version)
-            *sum = *one;
+    const jit_sum *found = access->narrow ? NULL : acu_jit_find_sum(m, op->a);
+    if (found && found->scale && found->scale != access->size) {
+        acu_jit_settle(m, op->a);
+        found = NULL;
     }
-    int known = known_pattern(m, sum->root, sum->root_version, access->narrow, access->size);
-    return known >= 0 ? (unsigned)known : make_pattern(m, sum->root, access->narrow, access->size);
+    if (found && !found->is_late && acu_jit_version(m, found->root) != found->root_version)
+        found = NULL;
+    *sum = found ? *found : (jit_sum){.root = op->a, .root_version = acu_jit_version(m, op->a)};
+    const jit_known_pattern wanted = {sum->root,      sum->root_version, access->narrow,
+                                      sum->is_signed, access->size,      sum->scale};
+    return make_pattern(m, &wanted);
 }
 
 /* ---- finding patterns ---- */
@@ -237,10 +262,6 @@ void acu_jit_write_classify(ptx_making *m) {
 }
 
 /* ---- accesses ---- */
-
-static void leave_if(ptx_making *m, jit_aside *aside, x86_condition condition) {
-    aside->jumps[aside->jump_count++] = acu_x86_jump(&m->x, condition);
-}
 
 /* Puts the smallest and the largest address into RAX and RDX, and what is added to the pattern's
  * into R8. */
@@ -391,6 +412,8 @@ bool acu_jit_access(ptx_making *m, const ptx_op *op) {
     else
         write_store(m, op, pattern, aside);
     aside->back = m->x.size;
+    if (sum.is_late)
+        aside->address = sum;
     __builtin_memcpy(aside->after, m->groups, sizeof m->groups);
     acu_jit_forget_masks(m);
     return true;

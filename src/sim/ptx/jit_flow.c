@@ -218,6 +218,7 @@ static bool is_together(const ptx_making *m, const ptx_op *op) {
 static void write_together(ptx_making *m, const ptx_op *op) {
     m->now++;
     m->wanted_count = 0;
+    acu_jit_settle_all(m);
     if (!acu_jit_shuffle(m, op))
         acu_jit_call(m, op);
 }
@@ -231,6 +232,15 @@ static bool is_last(const ptx_making *m, const ptx_op *op, uint32_t at) {
 /* Returns whether the operation behind this one may come next. */
 static bool falls_through(const ptx_making *m, const ptx_op *op) {
     return op->flow == acu_ptx_flow_branch || op->flow == acu_ptx_flow_join || is_together(m, op);
+}
+
+/* Computes late values that are needed behind the operation. */
+static void settle(ptx_making *m, const ptx_op *op, uint32_t at) {
+    if (op->flow == acu_ptx_flow_jump || op->flow == acu_ptx_flow_branch)
+        acu_jit_settle_live(m, (uint32_t)op->value,
+                            op->flow == acu_ptx_flow_branch ? at + 1 : (uint32_t)op->value);
+    else if (!is_last(m, op, at))
+        acu_jit_settle_all(m);
 }
 
 static void write_flow(ptx_making *m, const ptx_op *op, uint32_t at) {
@@ -292,6 +302,7 @@ void acu_jit_write_all(ptx_making *m, uint32_t *begins) {
     for (uint32_t n = 0; n < code->count; n++) {
         const ptx_op *op = &code->ops[n];
         if (m->leads[n]) {
+            acu_jit_settle_live(m, n, n);
             write_count(m, &count);
             write_begin(m, n);
         }
@@ -300,6 +311,7 @@ void acu_jit_write_all(ptx_making *m, uint32_t *begins) {
             acu_jit_plain(m, op);
             continue;
         }
+        settle(m, op, n);
         write_count(m, &count);
         write_flow(m, op, n);
         if (falls_through(m, op))

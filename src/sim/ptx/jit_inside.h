@@ -26,13 +26,14 @@ enum {
     JIT_STEPS_8 = 128,
     JIT_STEPS_4_WIDE = 256,
     JIT_STEPS_8_WIDE = 512,
-    JIT_BITS = 768, /* a bit for each lane */
-    JIT_NAN = 896,  /* words: 0x7fffffff */
-    JIT_SIGN = 960,
-    JIT_ONES = 1024, /* words: all bits */
-    JIT_ONE = 1088,  /* floats */
-    JIT_ZERO = 1152,
-    JIT_POOL_BYTES = 1216,
+    JIT_LANES = 768, /* words: the number of each lane */
+    JIT_BITS = 896,  /* a bit for each lane */
+    JIT_NAN = 1024,  /* words: 0x7fffffff */
+    JIT_SIGN = 1088,
+    JIT_ONES = 1152, /* words: all bits */
+    JIT_ONE = 1216,  /* floats */
+    JIT_ZERO = 1280,
+    JIT_POOL_BYTES = 1344,
 };
 
 /* How the addresses of a warp lie: each vector's lanes have the same one, or consecutive ones. The
@@ -65,7 +66,7 @@ typedef struct jit_group {
 } jit_group;
 enum { JIT_GROUPS = 13 };
 
-/* A value that is another one, and what is the same in all lanes. */
+/* A value that is another one, the root, and what is the same in all lanes. */
 typedef struct jit_sum {
     ptx_slot slot;    /* what has it, */
     uint32_t version; /* since this write */
@@ -73,14 +74,18 @@ typedef struct jit_sum {
     uint32_t root_version;
     ptx_slot added[2];
     unsigned count;
+    uint8_t scale;  /* 4, 8: the root has 32 bits, and is multiplied by this; else 0 */
+    bool is_signed; /* the root is, then */
+    bool is_late;   /* it is not computed */
 } jit_sum;
 enum { JIT_SUMS = 32 };
 
+/* Addresses whose pattern is known: a root, with a scale or without one. */
 typedef struct jit_known_pattern {
     ptx_slot root;
     uint32_t version;
-    bool narrow;
-    uint8_t size;
+    bool narrow, is_signed;
+    uint8_t size, scale;
 } jit_known_pattern;
 
 /* Code behind that of a block, to which it seldom jumps: a call of a handler; or one of the code
@@ -94,6 +99,7 @@ typedef struct jit_aside {
     uint32_t entered; /* without a handler: the operation at which it enters, + 1; or 0, and */
     unsigned pattern; /* the pattern that it finds */
     jit_known_pattern known;
+    jit_sum address; /* of the handler's access, where it is late */
 } jit_aside;
 
 typedef struct jit_jump {
@@ -164,6 +170,8 @@ typedef struct ptx_making {
     unsigned pattern_count;
     size_t classify[2][2]; /* code that finds patterns: [narrow][elements of 8 bytes] */
 
+    ptx_op *copies; /* of accesses, whose address is elsewhere; the code owns them */
+    uint32_t copy_count;
     jit_aside *asides;
     size_t aside_count, aside_room;
     jit_jump *jumps;
@@ -217,6 +225,8 @@ void acu_jit_forget_one(ptx_making *m, ptx_slot slot);
 /* Notes that the slot has another value. */
 void acu_jit_wrote(ptx_making *m, ptx_slot slot);
 uint32_t acu_jit_version(const ptx_making *m, ptx_slot slot);
+/* Returns whether the value is a number, which it writes. */
+bool acu_jit_is_constant(const ptx_making *m, ptx_slot slot, uint64_t *number);
 /* Returns whether all lanes share the value. */
 bool acu_jit_is_uniform(const ptx_making *m, ptx_slot slot);
 
@@ -246,18 +256,41 @@ bool acu_jit_is_known(const ptx_op *op);
 /* Returns whether the operation is a load, 1, or a store, 2, of the interpreter's handlers. */
 int acu_jit_access_kind(const ptx_op *op);
 
+/* ---- sums ---- */
+
+/* Note that the operation is a sum of a value and one that all lanes share, or a product; false: it
+ * is none that could be late. */
+bool acu_jit_note_sum(ptx_making *m, const ptx_op *op);
+bool acu_jit_note_product(ptx_making *m, const ptx_op *op, bool is_signed);
+/* Returns the sum that the slot has now; NULL: none is known. */
+const jit_sum *acu_jit_find_sum(const ptx_making *m, ptx_slot slot);
+/* Computes vector i of a sum, into a vector; uses JIT_T1. */
+void acu_jit_sum_vector(ptx_making *m, const jit_sum *sum, unsigned i, unsigned d);
+/* Compute what is late: a value; what is made of a value, before that changes; all; what is needed
+ * at one of two operations that lead. */
+void acu_jit_settle(ptx_making *m, ptx_slot slot);
+void acu_jit_settle_readers(ptx_making *m, ptx_slot slot);
+void acu_jit_settle_all(ptx_making *m);
+void acu_jit_settle_live(ptx_making *m, uint32_t op, uint32_t or_op);
+/* Prepares for an operation that writes a slot; `keeps`: some of what the slot has is needed. */
+void acu_jit_write(ptx_making *m, ptx_slot slot, bool keeps);
+
 /* ---- operations ---- */
 
 /* Translates an operation that does the same in each lane; false: it has no translation. */
 bool acu_jit_lanes(ptx_making *m, const ptx_op *op);
+/* Notes an operation that is a sum, and late; false: it is to be translated. */
+bool acu_jit_is_late(ptx_making *m, const ptx_op *op);
+/* Makes 64 bits of each 32 of vector i, into a vector. */
+void acu_jit_widen(ptx_making *m, ptx_slot slot, unsigned i, bool is_signed, unsigned d);
 /* Translates a shuffle of all lanes. */
 bool acu_jit_shuffle(ptx_making *m, const ptx_op *op);
 /* Translates a load or a store. */
 bool acu_jit_access(ptx_making *m, const ptx_op *op);
+/* Computes a sum in the scratch memory, and returns where that is. */
+x86_place acu_jit_sum_aside(ptx_making *m, const jit_sum *sum);
 /* Writes a call of the code that finds a pattern. */
 void acu_jit_find_pattern(ptx_making *m, unsigned pattern);
-/* Notes that the operation is the sum of another value and one that all lanes share. */
-void acu_jit_note_sum(ptx_making *m, const ptx_op *op);
 /* Writes the code that finds patterns. */
 void acu_jit_write_classify(ptx_making *m);
 /* Calls the handler of the operation. */

@@ -51,8 +51,6 @@ static void want_all(ptx_making *m, const ptx_op *op, const known *k, unsigned c
 
 static bool binary(ptx_making *m, const ptx_op *op, const known *k) {
     want_all(m, op, k, 2);
-    if (k->vector == X86_PADDQ)
-        acu_jit_note_sum(m, op);
     acu_jit_begin(m, op->d, k->size);
     for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
         unsigned a = acu_jit_load(m, op->a, k->size, i, JIT_T1),
@@ -205,8 +203,8 @@ static x86_place half(ptx_making *m, ptx_slot slot, unsigned i, unsigned tempora
     return x86_in(temporary);
 }
 
-static void widen(ptx_making *m, const known *k, ptx_slot slot, unsigned i, unsigned d) {
-    acu_x86_vector(&m->x, k->is_signed ? X86_PMOVSXDQ : X86_PMOVZXDQ, d, X86_NONE,
+void acu_jit_widen(ptx_making *m, ptx_slot slot, unsigned i, bool is_signed, unsigned d) {
+    acu_x86_vector(&m->x, is_signed ? X86_PMOVSXDQ : X86_PMOVZXDQ, d, X86_NONE,
                    half(m, slot, i, d));
 }
 
@@ -214,7 +212,7 @@ static bool convert_wide(ptx_making *m, const ptx_op *op, const known *k) {
     acu_jit_want(m, op->a, 4);
     acu_jit_begin(m, op->d, 8);
     for (unsigned i = 0; i < 2 * m->vectors; i++) {
-        widen(m, k, op->a, i, acu_jit_target(m, op->d, 8, i));
+        acu_jit_widen(m, op->a, i, k->is_signed, acu_jit_target(m, op->d, 8, i));
         acu_jit_done(m, op->d, 8, i);
     }
     return true;
@@ -231,11 +229,11 @@ static bool multiply_wide(ptx_making *m, const ptx_op *op, const known *k) {
     for (unsigned i = 0; i < 2 * m->vectors; i++) {
         unsigned d = acu_jit_target(m, op->d, 8, i);
         x86_place b = x86_in(JIT_T2);
-        widen(m, k, op->a, i, JIT_T1);
+        acu_jit_widen(m, op->a, i, k->is_signed, JIT_T1);
         if (acu_jit_is_uniform(m, op->b)) /* all words are the same, and every other one counts */
             b = acu_jit_memory(m, op->b, 0);
         else
-            widen(m, k, op->b, i, JIT_T2);
+            acu_jit_widen(m, op->b, i, k->is_signed, JIT_T2);
         acu_x86_vector(&m->x, multiply, k->predicate ? JIT_T1 : d, JIT_T1, b);
         if (k->predicate)
             acu_x86_vector(&m->x, X86_PADDQ, d, JIT_T1, acu_jit_source(m, op->c, 8, i));
@@ -608,6 +606,15 @@ static const known *find_known(const ptx_op *op) {
 
 bool acu_jit_is_known(const ptx_op *op) {
     return find_known(op)->handler != NULL;
+}
+
+bool acu_jit_is_late(ptx_making *m, const ptx_op *op) {
+    const known *k = find_known(op);
+    if (!k->handler)
+        return false;
+    return (k->translate == binary && k->vector == X86_PADDQ && acu_jit_note_sum(m, op)) ||
+           (k->translate == multiply_wide && !k->predicate &&
+            acu_jit_note_product(m, op, k->is_signed));
 }
 
 bool acu_jit_lanes(ptx_making *m, const ptx_op *op) {

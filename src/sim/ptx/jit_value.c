@@ -4,6 +4,16 @@
 
 #include <string.h>
 
+bool acu_jit_is_constant(const ptx_making *m, ptx_slot slot, uint64_t *number) {
+    for (uint32_t n = 0; n < m->code->constant_count; n++) {
+        const ptx_constant *c = &m->code->constants[n];
+        *number = c->bits;
+        if (c->slot == slot && c->kind == PTX_CONSTANT_BITS)
+            return true;
+    }
+    return false;
+}
+
 bool acu_jit_is_uniform(const ptx_making *m, ptx_slot slot) {
     for (uint32_t n = 0; n < m->code->constant_count; n++) {
         const ptx_constant *c = &m->code->constants[n];

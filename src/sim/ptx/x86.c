@@ -125,6 +125,15 @@ void acu_x86_shift_left(x86 *x, x86_register d, unsigned by) {
     put(x, by);
 }
 
+void acu_x86_shift_long(x86 *x, x86_register d, unsigned by) {
+    plain(x, true, 0xc1, 4, x86_in(d));
+    put(x, by);
+}
+
+void acu_x86_widen(x86 *x, x86_register d) {
+    plain(x, true, 0x63, d, x86_in(d));
+}
+
 void acu_x86_multiply(x86 *x, x86_register d, x86_place s) {
     extended(x, true, 0xaf, d, s);
 }
@@ -218,6 +227,11 @@ void acu_x86_vector(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b) 
 void acu_x86_vector_by(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, uint8_t by) {
     acu_x86_vector(x, op, d, a, b);
     put(x, by);
+}
+
+void acu_x86_shift_vector(x86 *x, unsigned d, unsigned a, uint8_t by) {
+    enum { SHIFTS_LEFT = 6 }; /* it is where other instructions have their result */
+    acu_x86_vector_by(x, X86_PSLLQ, SHIFTS_LEFT, d, x86_in(a), by);
 }
 
 void acu_x86_masked(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, unsigned k) {

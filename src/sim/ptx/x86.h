@@ -75,6 +75,7 @@ typedef enum x86_condition {
     X86_NOT_ZERO = 5,
     X86_NOT_ABOVE = 6,
     X86_ABOVE = 7,
+    X86_GREATER = 15, /* as signed numbers */
     X86_ALWAYS = 16,
 } x86_condition;
 
@@ -93,6 +94,9 @@ void acu_x86_load_number(x86 *x, x86_register d, uint64_t number);
 void acu_x86_lea(x86 *x, x86_register d, x86_place s);
 void acu_x86_not(x86 *x, x86_register d);
 void acu_x86_shift_left(x86 *x, x86_register d, unsigned by);
+/* d <<= by, of 64 bits; and d = its low half, as a signed number. */
+void acu_x86_shift_long(x86 *x, x86_register d, unsigned by);
+void acu_x86_widen(x86 *x, x86_register d);
 void acu_x86_multiply(x86 *x, x86_register d, x86_place s); /* 64 bits */
 void acu_x86_test_bits(x86 *x, x86_register d, uint32_t bits);
 void acu_x86_push(x86 *x, x86_register s);
@@ -128,6 +132,7 @@ typedef enum x86_vector {
     X86_MOVMSKPS = X86_V(0, 1, 0, 0, 0x50), /* AVX2 only */
     X86_PCMPGTD = X86_V(1, 1, 0, 0, 0x66),  /* AVX2 only */
     X86_PCMPEQD = X86_V(1, 1, 0, 0, 0x76),  /* AVX2 only */
+    X86_PSLLQ = X86_V(1, 1, 0, 1, 0x73),    /* by a number: acu_x86_shift_vector() */
     X86_PADDQ = X86_V(1, 1, 0, 1, 0xd4),
     X86_PAND = X86_V(1, 1, 0, 0, 0xdb),
     X86_POR = X86_V(1, 1, 0, 0, 0xeb),
@@ -175,6 +180,8 @@ typedef enum x86_vector {
  * extractions write to b, from d. */
 enum { X86_NONE = 0 };
 void acu_x86_vector(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b);
+/* d = a << by, of elements of 8 bytes. */
+void acu_x86_shift_vector(x86 *x, unsigned d, unsigned a, uint8_t by);
 /* d = a op b, of an instruction that ends with a byte, such as a comparison's kind. */
 void acu_x86_vector_by(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, uint8_t by);
 /* AVX-512: only where the mask register k has bits, the other elements stay. */
