@@ -4,6 +4,7 @@
 
 #include "sim/ptx/jit.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -249,6 +250,151 @@ TEST(an_access_beyond_the_end) {
     begin_as(MACHINE);
 }
 
+/* ---- addresses that are sums ---- */
+
+/* A text that grows. */
+typedef struct text {
+    char at[16384];
+    size_t size;
+} text;
+
+static void say(text *t, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    t->size += (size_t)vsnprintf(t->at + t->size, sizeof t->at - t->size, format, list);
+    va_end(list);
+    assert_true(t->size < sizeof t->at);
+}
+
+enum { SUMS = 6, WORDS = 4, SUM_THREADS = 96, SUM_BYTES = 8192 };
+
+/* Says an instruction that makes sums of 64 bits (%a…), or words (%w…) of which products are made.
+ * What is loaded is in the first 4 KiB, to which %b points; a thread stores 4 bytes behind its own,
+ * of 128. %u and %q are the same in all lanes, %e is not. */
+static void say_step(text *t) {
+    const unsigned a = random_word() % SUMS, b = random_word() % SUMS, w = random_word() % WORDS,
+                   v = random_word() % WORDS, scale = random_word() % 4 ? 4 : 8;
+    const char *guard = random_word() % 5 ? "" : "@%p ";
+    switch (random_word() % 12) {
+    case 0:
+        say(t, "%smul.wide.u32 %%a%u, %%w%u, %%e;\n", guard, a, w);
+        break;
+    case 1:
+        say(t, "%smul.wide.%c32 %%a%u, %%w%u, %u;\n", guard, "us"[random_word() % 2], a, w, scale);
+        break;
+    case 2:
+    case 3:
+        say(t, "%sadd.s64 %%a%u, %%a%u, %%%c;\n", guard, a, b, "uq"[random_word() % 2]);
+        break;
+    case 4:
+        say(t, "%sadd.s64 %%a%u, %%a%u, %%a%u;\n", guard, a, b, random_word() % SUMS);
+        break;
+    case 5:
+        say(t, "%sadd.u32 %%w%u, %%w%u, %u;\n", guard, w, v, random_word() % 3 * 0x7fffffc0u + 1);
+        break;
+    case 6:
+        say(t, "%smov.u32 %%w%u, %%%s;\n", guard, w, random_word() % 2 ? "tid.x" : "laneid");
+        break;
+    case 7:
+        say(t,
+            "and.b64 %%a%u, %%a%u, 2040;\nadd.s64 %%a%u, %%b, %%a%u;\n%sld.global.u%u %%%c%u, "
+            "[%%a%u+8];\n",
+            a, b, a, a, guard, scale * 8, scale == 4 ? 'w' : 'a', scale == 4 ? w : b, a);
+        break;
+    case 8:
+        say(t,
+            "and.b32 %%w%u, %%w%u, 255;\nmul.wide.u32 %%a%u, %%w%u, %u;\nadd.s64 %%a%u, %%b, "
+            "%%a%u;\n%sld.global.u%u %%%c%u, [%%a%u];\n",
+            w, v, a, w, scale, b, a, guard, scale * 8, scale == 4 ? 'w' : 'a', scale == 4 ? v : a,
+            b);
+        break;
+    case 9:
+        say(t,
+            "mul.wide.u32 %%a%u, %%t, 4;\nadd.s64 %%a%u, %%o, %%a%u;\nst.global.u32 [%%a%u+%u], "
+            "%%w%u;\n",
+            a, b, a, b, random_word() % 8 * 384, w);
+        break;
+    case 10:
+        say(t, "setp.%s.u32 %%p, %%w%u, %%w%u;\n", random_word() % 2 ? "lt" : "ne", w, v);
+        break;
+    default:
+        say(t, "selp.b64 %%a%u, %%a%u, %%a%u, %%p;\n", a, b, random_word() % SUMS);
+    }
+}
+
+/* Says a kernel that does steps, some of them in a loop and some behind a branch, and stores all.
+ */
+static void say_kernel(text *t) {
+    t->size = 0;
+    say(t,
+        HEAD ".entry k(.param .u64 p, .param .u64 u) {\n.reg .b64 %%a<%d>; .reg .b32 %%w<%d>;\n"
+             ".reg .b64 %%b, %%o, %%u, %%q, %%x; .reg .b32 %%t, %%n, %%e; .reg .pred %%p, %%l;\n"
+             "ld.param.u64 %%b, [p];\nadd.s64 %%o, %%b, 4096;\nld.param.u64 %%u, [u];\n"
+             "mov.u64 %%q, 24;\nmov.u32 %%t, %%tid.x;\nmov.u32 %%e, %%laneid;\nsetp.lt.u32 %%p, "
+             "%%t, 40;\n",
+        SUMS, WORDS);
+    for (unsigned n = 0; n < SUMS; n++)
+        say(t, "mul.wide.u32 %%a%u, %%t, %u;\n", n, n % 2 ? 4 : 8);
+    for (unsigned n = 0; n < WORDS; n++)
+        say(t, "add.u32 %%w%u, %%t, %u;\n", n, n * 3);
+    for (unsigned n = 0; n < 8; n++)
+        say_step(t);
+    say(t, "mov.u32 %%n, 0;\nL:\n");
+    for (unsigned n = 0; n < 12; n++) {
+        if (n == 6)
+            say(t, "setp.gt.u32 %%l, %%w0, 70;\n@%%l bra M;\n");
+        say_step(t);
+    }
+    say(t, "M:\nadd.u32 %%n, %%n, 1;\nsetp.ne.u32 %%l, %%n, 3;\n@%%l bra L;\n");
+    for (unsigned n = 0; n < 6; n++)
+        say_step(t);
+    say(t, "mad.wide.u32 %%x, %%t, 8, %%o;\n");
+    for (unsigned n = 0; n < SUMS; n++)
+        say(t, "st.global.u64 [%%x+%u], %%a%u;\n", 3072 + n * SUM_THREADS * 8, n);
+    for (unsigned n = 0; n < WORDS; n++)
+        say(t, "st.global.u32 [%%x+%u], %%w%u;\n", 3072 + (SUMS + n) * SUM_THREADS * 8, n);
+    say(t, "ret;\n}\n");
+}
+
+/* Runs a kernel, made of the number, on memory of the same content. */
+static void run_sums(const text *t, uint64_t *memory) {
+    static uint64_t before[SUM_BYTES * 2 / 8];
+    const size_t size = sizeof before;
+    uint64_t shared = 0x7ffffff8;
+    CUdeviceptr at;
+    CUmodule module = load_text(t->at);
+    for (size_t n = 0; n < size / 8; n++)
+        before[n] = n * 0x9e3779b97f4a7c15u >> 20;
+    OK(cuMemAlloc(&at, size));
+    OK(cuMemcpyHtoD(at, before, size));
+    void *args[] = {&at, &shared};
+    OK(launch(module, "k", 1, SUM_THREADS, args));
+    OK(cuCtxSynchronize());
+    OK(cuMemcpyDtoH(memory, at, size));
+    for (size_t n = 0; n < size / 8; n++) /* addresses are not the same each time */
+        if (memory[n] - at < size)
+            memory[n] -= at;
+    OK(cuMemFree(at));
+    OK(cuModuleUnload(module));
+}
+
+TEST(sums_of_addresses) {
+    static text texts[300];
+    static uint64_t expected[300][SUM_BYTES * 2 / 8], found[SUM_BYTES * 2 / 8];
+    const char *const configurations[] = {MACHINE ",jit=0", MACHINE ",jit=always",
+                                          MACHINE ",jit=avx2"};
+    for (unsigned way = 0; way < 3; way++) {
+        begin_as(configurations[way]);
+        for (unsigned n = 0; n < 300; n++) {
+            if (!way)
+                say_kernel(&texts[n]);
+            run_sums(&texts[n], way ? found : expected[n]);
+            if (way && memcmp(found, expected[n], sizeof found) != 0)
+                fail_msg("%s: kernel %u differs:\n%s", configurations[way], n, texts[n].at);
+        }
+    }
+}
+
 /* ---- branches that become guards ---- */
 
 #define BRANCHES                                                                                   \
@@ -283,6 +429,7 @@ int main(void) {
         C(a_loop_that_becomes_hot),
         C(accesses_of_any_pattern),
         C(an_access_beyond_the_end),
+        C(sums_of_addresses),
         C(short_branches),
     };
     return RUN(tests);

@@ -278,8 +278,7 @@ static bool guarded(ptx_making *m, const ptx_op *op) {
 /* Values of an instruction that nothing behind it needs are forgotten. */
 static void forget_temporaries(ptx_making *m) {
     for (unsigned g = 0; g < m->group_count; g++)
-        if (PTX_SLOT_BANK(m->groups[g].slot) == PTX_BANK_WARP &&
-            PTX_SLOT_OFFSET(m->groups[g].slot) < PTX_TEMP_BYTES)
+        if (acu_jit_is_temporary(m->groups[g].slot))
             m->groups[g].size = 0;
 }
 
@@ -295,13 +294,9 @@ static void settle(ptx_making *m, const ptx_op *op) {
         return;
     }
     const ptx_access *access = op->more;
-    const int kind = is_guarded ? 0 : acu_jit_access_kind(op);
-    for (unsigned n = 0; kind && n < access->count; n++) {
-        if (access->slots[n] != UINT32_MAX && kind == 1)
-            acu_jit_write(m, access->slots[n], access->slots[n] == op->a);
-        else if (kind == 2)
-            acu_jit_settle(m, access->slots[n]);
-    }
+    const bool stores = !is_guarded && acu_jit_access_kind(op) == 2;
+    for (unsigned n = 0; stores && n < access->count; n++)
+        acu_jit_settle(m, access->slots[n]);
 }
 
 void acu_jit_plain(ptx_making *m, const ptx_op *op) {

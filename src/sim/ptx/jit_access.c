@@ -400,6 +400,12 @@ bool acu_jit_access(ptx_making *m, const ptx_op *op) {
         return false;
     if (kind == 2)
         acu_jit_want(m, access->slots[0], access->size);
+    if (kind == 1)
+        acu_jit_write(m, access->slots[0], false);
+    if (sum.is_late) { /* what it is made of may be elsewhere now */
+        aside->address = *acu_jit_find_sum(m, op->a);
+        aside->address.is_late = true;
+    }
     __builtin_memcpy(aside->before, m->groups, sizeof m->groups);
     if (kind == 1)
         acu_jit_begin(m, access->slots[0], access->size);
@@ -412,8 +418,6 @@ bool acu_jit_access(ptx_making *m, const ptx_op *op) {
     else
         write_store(m, op, pattern, aside);
     aside->back = m->x.size;
-    if (sum.is_late)
-        aside->address = sum;
     __builtin_memcpy(aside->after, m->groups, sizeof m->groups);
     acu_jit_forget_masks(m);
     return true;

@@ -266,7 +266,7 @@ static void write_begin(ptx_making *m, uint32_t n) {
         write_edge(m, n);
     else
         drop_dead(m, n);
-    m->sum_count = m->pattern_count = 0;
+    m->sum_count = m->pattern_count = m->moved_count = 0;
     acu_jit_forget_masks(m);
     m->instruction = NULL;
     m->inner[n] = (uint32_t)m->x.size;
@@ -301,6 +301,7 @@ void acu_jit_write_all(ptx_making *m, uint32_t *begins) {
     acu_jit_write_exit(m);
     for (uint32_t n = 0; n < code->count; n++) {
         const ptx_op *op = &code->ops[n];
+        m->at = n;
         if (m->leads[n]) {
             acu_jit_settle_live(m, n, n);
             write_count(m, &count);

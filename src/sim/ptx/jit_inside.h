@@ -5,6 +5,9 @@
 #include "sim/ptx/jit.h"
 #include "sim/ptx/x86.h"
 
+/* Copies of values that sums are made of, whose slots have others now: a bank of the frame. */
+enum { JIT_BANK_FRAME = PTX_BANKS, JIT_COPIES = 4, JIT_COPY_BYTES = 256 };
+
 /* What registers have while machine code of a kernel runs. */
 #define JIT_WARP   X86_RBX
 #define JIT_BANK   X86_R12 /* PTX_BANK_WARP, */
@@ -53,6 +56,7 @@ typedef struct jit_frame {
     uint64_t guard;             /* lanes that execute a guarded operation: bits, */
     uint32_t guards[PTX_LANES]; /* and words */
     jit_pattern patterns[JIT_PATTERNS];
+    char copies[JIT_COPIES][JIT_COPY_BYTES];
     uint64_t split; /* the current one */
 } jit_frame;
 
@@ -131,6 +135,7 @@ typedef struct ptx_making {
     unsigned vectors; /* of a value of 32 bits */
     unsigned group_count;
     jit_group groups[JIT_GROUPS];
+    uint32_t at;        /* the operation that is translated */
     uint32_t now;       /* operations translated */
     ptx_slot wanted[4]; /* what this one reads */
     unsigned wanted_count;
@@ -166,6 +171,7 @@ typedef struct ptx_making {
     uint32_t writes;
     jit_sum sums[JIT_SUMS];
     unsigned sum_count;
+    unsigned moved_count; /* copies in the frame */
     jit_known_pattern patterns[JIT_PATTERNS];
     unsigned pattern_count;
     size_t classify[2][2]; /* code that finds patterns: [narrow][elements of 8 bytes] */
@@ -222,9 +228,13 @@ void acu_jit_load_group(ptx_making *m, unsigned group);
 /* No vectors have values any more. */
 void acu_jit_forget(ptx_making *m);
 void acu_jit_forget_one(ptx_making *m, ptx_slot slot);
+/* Makes what vectors have of a value the value of another slot; false: they have not all of it. */
+bool acu_jit_move(ptx_making *m, ptx_slot slot, unsigned size, ptx_slot to);
 /* Notes that the slot has another value. */
 void acu_jit_wrote(ptx_making *m, ptx_slot slot);
 uint32_t acu_jit_version(const ptx_making *m, ptx_slot slot);
+/* Returns whether only one instruction has the value. */
+bool acu_jit_is_temporary(ptx_slot slot);
 /* Returns whether the value is a number, which it writes. */
 bool acu_jit_is_constant(const ptx_making *m, ptx_slot slot, uint64_t *number);
 /* Returns whether all lanes share the value. */
@@ -247,6 +257,17 @@ void acu_jit_write_asides(ptx_making *m);
 
 /* ---- which values are needed ---- */
 
+/* What an operation writes, and reads. */
+typedef struct jit_touched {
+    ptx_slot slots[4];
+    unsigned written, count; /* the first ones are written */
+    uint8_t size;            /* bytes of an element of what is written */
+} jit_touched;
+/* Returns false where it is not known. */
+bool acu_jit_touch(const ptx_op *op, jit_touched *t);
+/* Returns whether the value that a slot has may be read behind the operation that is translated. */
+bool acu_jit_is_needed(const ptx_making *m, ptx_slot slot);
+
 /* Finds it out; false without memory. */
 bool acu_jit_find_live(ptx_making *m);
 /* Returns whether the value is needed at an operation that leads. */
@@ -266,10 +287,8 @@ bool acu_jit_note_product(ptx_making *m, const ptx_op *op, bool is_signed);
 const jit_sum *acu_jit_find_sum(const ptx_making *m, ptx_slot slot);
 /* Computes vector i of a sum, into a vector; uses JIT_T1. */
 void acu_jit_sum_vector(ptx_making *m, const jit_sum *sum, unsigned i, unsigned d);
-/* Compute what is late: a value; what is made of a value, before that changes; all; what is needed
- * at one of two operations that lead. */
+/* Compute what is late: a value; all; what is needed at one of two operations that lead. */
 void acu_jit_settle(ptx_making *m, ptx_slot slot);
-void acu_jit_settle_readers(ptx_making *m, ptx_slot slot);
 void acu_jit_settle_all(ptx_making *m);
 void acu_jit_settle_live(ptx_making *m, uint32_t op, uint32_t or_op);
 /* Prepares for an operation that writes a slot; `keeps`: some of what the slot has is needed. */

@@ -185,6 +185,37 @@ bool acu_jit_find_live(ptx_making *m) {
     return true;
 }
 
+/* Returns whether a branch leads to where the value is needed. */
+static bool is_needed_behind(const ptx_making *m, ptx_slot slot, uint32_t branch) {
+    const ptx_op *op = &m->code->ops[branch];
+    return acu_jit_is_live(m, slot, (uint32_t)op->value) ||
+           (op->flow == acu_ptx_flow_branch && acu_jit_is_live(m, slot, branch + 1));
+}
+
+static bool is_branch(const ptx_op *op) {
+    return op->flow == acu_ptx_flow_jump || op->flow == acu_ptx_flow_branch;
+}
+
+bool acu_jit_is_needed(const ptx_making *m, ptx_slot slot) {
+    for (uint32_t n = m->at;; n++) {
+        const ptx_op *op = &m->code->ops[n];
+        jit_touched t;
+        if (n > m->at && m->leads[n])
+            return acu_jit_is_live(m, slot, n);
+        if (is_branch(op))
+            return is_needed_behind(m, slot, n);
+        if (n == m->at)
+            continue;
+        if (!acu_jit_touch(op, &t))
+            return true;
+        for (unsigned i = t.written; i < t.count; i++)
+            if (t.slots[i] == slot)
+                return true;
+        if (t.written && t.slots[0] == slot)
+            return acu_ptx_is_guarded(op->full);
+    }
+}
+
 bool acu_jit_is_live(const ptx_making *m, ptx_slot slot, uint32_t op) {
     const uint32_t bit = PTX_SLOT_OFFSET(slot) / 32;
     return PTX_SLOT_BANK(slot) == PTX_BANK_WARP && set_at(m, op)[bit / 64] >> bit % 64 & 1;

@@ -7,40 +7,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an operation writes, and reads. */
-typedef struct touched {
-    ptx_slot slots[4];
-    unsigned written, count; /* the first ones are written */
-    uint8_t size;            /* bytes of an element of what is written */
-} touched;
-
-/* Returns false where it is not known. */
-static bool touch(const ptx_op *op, touched *t) {
+bool acu_jit_touch(const ptx_op *op, jit_touched *t) {
     const ptx_access *access = op->more;
-    *t = (touched){.count = 0};
+    *t = (jit_touched){.count = 0};
     if (op->full == acu_ptx_nothing || op->flow == acu_ptx_flow_branch ||
         op->flow == acu_ptx_flow_jump || op->flow == acu_ptx_flow_join)
         return true;
     if (op->flow)
         return false;
     if (acu_ptx_is_guarded(op->full))
-        return touch(op->more, t);
+        return acu_jit_touch(op->more, t);
     if (acu_ptx_is_masked(op->masked) && acu_jit_is_known(op)) {
-        *t = (touched){{op->d, op->a, op->b, op->c}, op->size != 0, 4, op->size};
+        *t = (jit_touched){{op->d, op->a, op->b, op->c}, op->size != 0, 4, op->size};
         return true;
     }
     const int kind = acu_ptx_is_masked(op->masked) ? 0 : acu_jit_access_kind(op);
     if (!kind || access->count != 1)
         return false;
-    *t = (touched){{access->slots[0], op->a}, kind == 1, 2, access->register_size};
+    *t = (jit_touched){{access->slots[0], op->a}, kind == 1, 2, access->register_size};
     return true;
 }
 
 /* Notes how large values are, by the first 32 bytes of their slots. */
 static void find_sizes(const ptx_making *m, uint8_t *sizes) {
     for (uint32_t n = 0; n < m->code->count; n++) {
-        touched t;
-        if (touch(&m->code->ops[n], &t) && t.written && PTX_SLOT_BANK(t.slots[0]) == PTX_BANK_WARP)
+        jit_touched t;
+        if (acu_jit_touch(&m->code->ops[n], &t) && t.written &&
+            PTX_SLOT_BANK(t.slots[0]) == PTX_BANK_WARP)
             sizes[PTX_SLOT_OFFSET(t.slots[0]) / 32] = t.size;
     }
 }
@@ -66,8 +59,8 @@ static unsigned add_value(const ptx_making *m, jit_loop *loop, ptx_slot slot, un
 
 static bool is_written(const ptx_making *m, const jit_loop *loop, ptx_slot slot) {
     for (uint32_t n = loop->begin; n <= loop->end; n++) {
-        touched t;
-        if (touch(&m->code->ops[n], &t) && t.written && t.slots[0] == slot)
+        jit_touched t;
+        if (acu_jit_touch(&m->code->ops[n], &t) && t.written && t.slots[0] == slot)
             return true;
     }
     return false;
@@ -76,9 +69,9 @@ static bool is_written(const ptx_making *m, const jit_loop *loop, ptx_slot slot)
 /* Chooses values of the operations up to the first that may change any. */
 static void choose_values(const ptx_making *m, jit_loop *loop, const uint8_t *sizes) {
     unsigned count = 0;
-    touched t;
+    jit_touched t;
     for (unsigned written = 2; written-- > 0;)
-        for (uint32_t n = loop->begin; n <= loop->end && touch(&m->code->ops[n], &t); n++)
+        for (uint32_t n = loop->begin; n <= loop->end && acu_jit_touch(&m->code->ops[n], &t); n++)
             for (unsigned i = written ? 0 : t.written; i < (written ? t.written : t.count); i++) {
                 const ptx_slot slot = t.slots[i];
                 if (PTX_SLOT_BANK(slot) == PTX_BANK_WARP)

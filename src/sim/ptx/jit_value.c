@@ -4,6 +4,10 @@
 
 #include <string.h>
 
+bool acu_jit_is_temporary(ptx_slot slot) {
+    return PTX_SLOT_BANK(slot) == PTX_BANK_WARP && PTX_SLOT_OFFSET(slot) < PTX_TEMP_BYTES;
+}
+
 bool acu_jit_is_constant(const ptx_making *m, ptx_slot slot, uint64_t *number) {
     for (uint32_t n = 0; n < m->code->constant_count; n++) {
         const ptx_constant *c = &m->code->constants[n];
@@ -22,11 +26,11 @@ bool acu_jit_is_uniform(const ptx_making *m, ptx_slot slot) {
              (c->special >= PTX_LANEMASK_EQ && c->special <= PTX_LANEMASK_GT)))
             return false;
     }
-    return PTX_SLOT_BANK(slot) != PTX_BANK_WARP;
+    return PTX_SLOT_BANK(slot) == PTX_BANK_LAUNCH || PTX_SLOT_BANK(slot) == PTX_BANK_BLOCK;
 }
 
 x86_place acu_jit_memory(const ptx_making *m, ptx_slot slot, size_t offset) {
-    static const x86_register banks[] = {JIT_BANK, JIT_LAUNCH, JIT_BLOCK};
+    static const x86_register banks[] = {JIT_BANK, JIT_LAUNCH, JIT_BLOCK, X86_RSP};
     (void)m;
     return x86_at(banks[PTX_SLOT_BANK(slot)], (int32_t)(PTX_SLOT_OFFSET(slot) + offset));
 }
@@ -118,6 +122,19 @@ static int take_group(ptx_making *m, ptx_slot slot, unsigned size, unsigned part
 /* Values of 64 bits need twice as many vectors, which AVX2 has not. */
 static unsigned parts_of(const ptx_making *m, unsigned size) {
     return size == 4 ? 1 : m->wide ? 2 : 0;
+}
+
+bool acu_jit_move(ptx_making *m, ptx_slot slot, unsigned size, ptx_slot to) {
+    const unsigned parts = parts_of(m, size);
+    for (unsigned part = 0; part < parts; part++)
+        if (find(m, slot, part) < 0)
+            return false;
+    for (unsigned part = 0; part < parts; part++) {
+        jit_group *group = &m->groups[find(m, slot, part)];
+        group->slot = to;
+        group->dirty = true;
+    }
+    return parts != 0;
 }
 
 void acu_jit_want(ptx_making *m, ptx_slot slot, unsigned size) {
