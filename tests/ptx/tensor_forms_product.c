@@ -6,9 +6,10 @@
 
 enum {
     BLOCKS = 6,
-    IMAGE = 32768,        /* bytes of shared memory, which descriptors lead to */
-    WARP_GROUP = 128,     /* threads */
-    LANE_WORDS = 4 + 128, /* of a, and of c and d */
+    IMAGE = 32768,            /* bytes of shared memory, which descriptors lead to */
+    WARP_GROUP = 128,         /* threads */
+    LANE_WORDS = 4 + 128 + 1, /* of a, of c and d, and metadata */
+    METADATA = 4 + 128,
     BLOCK_WORDS = IMAGE / 4 + WARP_GROUP * LANE_WORDS,
     OUT_WORDS = WARP_GROUP * 128,
 };
@@ -24,6 +25,8 @@ typedef struct product {
     int a_sign, b_sign;
     bool adds;
     uint64_t a, b; /* descriptors */
+    bool sparse;
+    unsigned selector;
 } product;
 
 static const format *d_format, *a_format, *b_format;
@@ -78,16 +81,20 @@ static const char *write_product(const product *p) {
         used += (size_t)sprintf(text + used, "ld.global.b32 %%i%u, [%%d7+%u];\n", n,
                                 IMAGE + 16 + n * 4);
     used += (size_t)sprintf(text + used,
-                            "wgmma.fence.sync.aligned;\n"
-                            "wgmma.mma_async.sync.aligned.m64n%uk%u.%s%s ",
-                            p->n, 256 / a_format->bits, p->types, p->more);
+                            "ld.global.b32 %%r8, [%%d7+%u];\nwgmma.fence.sync.aligned;\n"
+                            "wgmma.mma_async%s.sync.aligned.m64n%uk%u.%s%s ",
+                            IMAGE + METADATA * 4, p->sparse ? ".sp" : "", p->n,
+                            (p->sparse ? 512 : 256) / a_format->bits, p->types, p->more);
     used = add_list(text, used, 'i', sums);
     used += (size_t)sprintf(text + used, ", ");
     if (p->in_registers)
         used = add_list(text, used, 'a', 4);
     else
         used += (size_t)sprintf(text + used, "%%d5");
-    used += (size_t)sprintf(text + used, ", %%d6, %%q2");
+    used += (size_t)sprintf(text + used, ", %%d6");
+    if (p->sparse)
+        used += (size_t)sprintf(text + used, ", %%r8, %u", p->selector);
+    used += (size_t)sprintf(text + used, ", %%q2");
     if (a_format->exponent)
         used += (size_t)sprintf(text + used, ", %d, %d", p->a_sign, p->b_sign);
     if (half && !p->in_registers)
@@ -102,15 +109,31 @@ static const char *write_product(const product *p) {
     return text;
 }
 
+/* Metadata of eight groups: two different units of four; of tf32 one element of two. */
+static uint32_t next_metadata(uint32_t *seed, bool ordered) {
+    static const unsigned in_order[] = {0x4, 0x8, 0x9, 0xc, 0xd, 0xe};
+    uint32_t metadata = 0;
+    for (unsigned n = 0; n < 8; n++) {
+        unsigned bits = in_order[next_below(seed, 6)];
+        if (a_format->bits == 32)
+            bits = next_below(seed, 2) ? 0xe : 0x4;
+        else if (!ordered && next_below(seed, 2))
+            bits = bits >> 2 | (bits & 3) << 2;
+        metadata |= bits << 4 * n;
+    }
+    return metadata;
+}
+
 static void fill_product(kind which) {
     for (unsigned block = 0; block < BLOCKS; block++) {
         uint32_t *words = in_words + (size_t)block * BLOCK_WORDS, *lanes = words + IMAGE / 4;
-        uint32_t seed = 100 * (block + 1) + which;
+        uint32_t seed = 100 * (block + 1) + which, groups = seed;
         fill_elements(words, IMAGE / 2, a_format, which, seed);
         fill_elements(words + IMAGE / 8, IMAGE / 2, b_format, which, seed + 7);
         for (unsigned n = 0; n < WARP_GROUP; n++, lanes += LANE_WORDS) {
             fill_elements(lanes, 16, a_format, which, seed + 1000 * n + 3);
             fill_elements(lanes + 4, 512, d_format, which, seed + 1000 * n + 5);
+            lanes[METADATA] = next_metadata(&groups, false);
         }
     }
 }
@@ -178,8 +201,37 @@ static void all_types(void) {
         }
 }
 
-static void ask_layout(bool is_b, bool transposed, const char *name, uint64_t one) {
-    uint64_t plain = descriptor(is_b ? 0 : IMAGE / 2, 128, 256, 0);
+/* Sparse matrices, in and out of registers, with each pair of lanes that has the metadata. */
+static void all_sparse_types(void) {
+    static const char *const all[][2] = {
+        {"f32.f16.f16", ""},   {"f16.f16.f16", ""},        {"f32.bf16.bf16", ""},
+        {"f32.tf32.tf32", ""}, {"f32.e4m3.e4m3", ""},      {"f32.e5m2.e4m3", ""},
+        {"f16.e4m3.e4m3", ""}, {"f16.e4m3.e5m2", ""},      {"s32.s8.s8", ""},
+        {"s32.u8.s8", ""},     {"s32.s8.u8", ".satfinite"}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (unsigned n = 0; n < 6; n++) {
+            char name[96];
+            read_formats(all[i][0]);
+            product p = {all[i][0],
+                         all[i][1],
+                         n < 4 ? 8 : 256,
+                         .in_registers = n % 2,
+                         .a_sign = n % 2 ? -1 : 1,
+                         .b_sign = n == 2 ? -1 : 1,
+                         .adds = n != 4,
+                         .a = descriptor(0, 128, 256, 0),
+                         .b = descriptor(IMAGE / 2, 128, 512, 0),
+                         .sparse = true,
+                         .selector = a_format->bits > 8 ? n / 2 % 2 : 0};
+            snprintf(name, sizeof name, "wgmma.sp.m64n%u.%s%s%s selector %u%s", p.n, p.types,
+                     p.more, p.in_registers ? " a in registers" : "", p.selector,
+                     n == 2 ? " -b" : "");
+            ask_product(name, &p);
+        }
+}
+
+static void ask_layout(bool is_b, bool transposed, bool sparse, const char *name, uint64_t one) {
+    uint64_t plain = descriptor(is_b ? 0 : IMAGE / 2, 128, sparse && !is_b ? 512 : 256, 0);
     product p = {"f32.f16.f16",
                  "",
                  64,
@@ -189,7 +241,8 @@ static void ask_layout(bool is_b, bool transposed, const char *name, uint64_t on
                  .b_sign = 1,
                  .adds = true,
                  .a = is_b ? plain : one,
-                 .b = is_b ? one : plain};
+                 .b = is_b ? one : plain,
+                 .sparse = sparse};
     read_formats(p.types);
     fill_product(NEAR);
     take_result(name, run_product(&p), out_words, sizeof out_words, false);
@@ -214,7 +267,28 @@ static void all_layouts(void) {
         snprintf(name, sizeof name, "wgmma %c%s at %u, leading %u, stride %u, swizzle %u",
                  is_b ? 'b' : 'a', transposed ? " transposed" : "", start, leading, stride,
                  widths[code]);
-        ask_layout(is_b, transposed, name, descriptor(start, leading, stride, code));
+        ask_layout(is_b, transposed, false, name, descriptor(start, leading, stride, code));
+    }
+}
+
+/* The same of sparse matrices. Rows of b are 64 bytes, which swizzling of 32 bytes has no room for.
+ */
+static void all_sparse_layouts(void) {
+    static const unsigned widths[] = {16, 128, 64, 32}; /* by the descriptor's code */
+    for (unsigned n = 0; n < 32; n++) {
+        unsigned code = n % 4, transposed = n / 4 % 2, is_b = n / 8 % 2, far = n / 16;
+        unsigned atom = widths[code] * 8, leading = far ? atom * 4 : atom,
+                 stride = far ? atom : atom * 4, start = is_b ? IMAGE / 2 : 0;
+        if (!transposed && is_b && code == 3)
+            continue;
+        if (!transposed && code)
+            leading = 16, stride = far ? atom * 2 : atom;
+        if (transposed && code == 1)
+            leading = far ? 4096 : 2048, stride = far ? 2048 : 1024;
+        char name[128];
+        snprintf(name, sizeof name, "wgmma.sp %c%s, leading %u, stride %u, swizzle %u",
+                 is_b ? 'b' : 'a', transposed ? " transposed" : "", leading, stride, widths[code]);
+        ask_layout(is_b, transposed, true, name, descriptor(start, leading, stride, code));
     }
 }
 
@@ -226,7 +300,7 @@ static void all_bases(void) {
         char name[128];
         snprintf(name, sizeof name, "wgmma %c%s at %u, swizzle %u, base offset %u",
                  is_b ? 'b' : 'a', transposed ? " transposed" : "", start, 256u >> code, base);
-        ask_layout(is_b, transposed, name,
+        ask_layout(is_b, transposed, false, name,
                    descriptor(start, 1024, 1024, code) | (uint64_t)base << 49);
     }
 }
@@ -278,7 +352,51 @@ void product_forms(void) {
     all_layouts();
     all_bases();
     all_lines();
+    all_sparse_types();
+    all_sparse_layouts();
 }
+
+/* ---- questions ---- */
+
+/* Which chunk of shared memory each quarter of each row of b is, where rows of 64 bytes are
+ * swizzled by 32: rows 0 to 3 of a take the first element of each quarter. */
+static void ask_wide_rows(unsigned variant) {
+    static const unsigned places[][2] = {{16, 256},   {16, 512},   {256, 512},  {512, 256},
+                                         {1024, 256}, {256, 1024}, {2048, 512}, {512, 2048}};
+    uint16_t *halves = (uint16_t *)in_words;
+    product p = {"f32.f16.f16",
+                 "",
+                 16,
+                 .in_registers = true,
+                 .a_sign = 1,
+                 .b_sign = 1,
+                 .b = descriptor(0, places[variant][0], places[variant][1], 3),
+                 .sparse = true};
+    read_formats(p.types);
+    memset(in_words, 0, sizeof in_words);
+    for (unsigned n = 0; n < IMAGE / 2; n++) {
+        unsigned chunk = n / 8 + 1, top = 31 - (unsigned)__builtin_clz(chunk);
+        halves[n] = (uint16_t)((top + 15) << 10 | ((chunk ^ 1u << top) << 10 >> top));
+    }
+    /* Lane row * 4 + t has elements 2 t, 2 t + 1 of the row, and 8 + 2 t, 9 + 2 t in its third
+     * word; element 4 * row is the first of its quarter. */
+    for (unsigned row = 0; row < 4; row++)
+        in_words[IMAGE / 4 + (row * 4 + row % 2 * 2) * LANE_WORDS + row / 2 * 2] = 0x3c00;
+    for (unsigned lane = 0; lane < WARP_GROUP; lane++)
+        in_words[IMAGE / 4 + lane * LANE_WORDS + METADATA] = 0x44444444;
+    int code = run_product(&p);
+    printf("wgmma.sp b, swizzle 32, leading %u, stride %u: %d", places[variant][0],
+           places[variant][1], code);
+    for (unsigned n = 0; n < 16 * 4 && !code; n++) { /* columns, each with four quarters */
+        float sum;
+        unsigned column = n / 4, lane = n % 4 * 4 + column % 8 / 2;
+        memcpy(&sum, out_words + lane * 128 + column / 8 * 4 + column % 2, sizeof sum);
+        printf("%s%d", n % 4 ? "," : " ", (int)sum - 1);
+    }
+    printf("\n");
+}
+
+const question product_questions[PRODUCT_QUESTIONS] = {{ask_wide_rows, 8}};
 
 /* ---- mma.sp ---- */
 
@@ -312,21 +430,6 @@ static const char *write_sparse(const char *types, unsigned k, unsigned selector
     sprintf(text + used,
             ", %%e, %u;\nst.global.v4.b32 [%%d2], {%%c0, %%c1, %%c2, %%c3};\nret;\n}\n", selector);
     return text;
-}
-
-/* Metadata of eight groups: two different units of four; of tf32 one element of two. */
-static uint32_t next_metadata(uint32_t *seed, bool ordered) {
-    static const unsigned in_order[] = {0x4, 0x8, 0x9, 0xc, 0xd, 0xe};
-    uint32_t metadata = 0;
-    for (unsigned n = 0; n < 8; n++) {
-        unsigned bits = in_order[next_below(seed, 6)];
-        if (a_format->bits == 32)
-            bits = next_below(seed, 2) ? 0xe : 0x4;
-        else if (!ordered && next_below(seed, 2))
-            bits = bits >> 2 | (bits & 3) << 2;
-        metadata |= bits << 4 * n;
-    }
-    return metadata;
 }
 
 static void ask_sparse(const char *types, unsigned k, unsigned selector, bool ordered,

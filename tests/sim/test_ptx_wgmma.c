@@ -8,6 +8,7 @@ enum {
     AT_B = 16384,
     IMAGE = 49152, /* bytes of shared memory, which the kernel copies from memory */
     LANE_WORDS = 4 + 128,
+    METADATA = LANE_WORDS - 1, /* where d has less than 128 */
     WORDS = IMAGE / 4 + THREADS * LANE_WORDS,
 };
 
@@ -53,12 +54,19 @@ typedef struct product {
     bool a_in_registers, a_transposed, b_transposed, a_negated, b_negated;
     const char *scale; /* NULL: a predicate */
     bool adds;
+    bool sparse; /* b has twice the k: `places` says which of it a row of a is multiplied with */
+    unsigned selector;
+    unsigned char places[64][32];
     int a[64 * 256], b[256 * 256], c[64 * 256]; /* a[i * k + k], b[k * n + j] */
     double d[64 * 256];                         /* what should come out */
 } product;
 
 static bool is_half(const type *t) {
     return t->bits == 16;
+}
+
+static unsigned b_k(const product *p) {
+    return p->k * (p->sparse ? 2 : 1);
 }
 
 static unsigned sum_registers(const product *p) {
@@ -72,16 +80,19 @@ static const char *write_kernel(const product *p) {
     used = add_registers(text, used, "ld", "%a", 4, 0);
     used = add_registers(text, used, "ld", name, sum_registers(p), 16);
     used += (size_t)sprintf(text + used,
-                            "wgmma.fence.sync.aligned;\n"
-                            "wgmma.mma_async.sync.aligned.m64n%uk%u.%s%s ",
-                            p->n, p->k, p->types, p->more);
+                            "ld.global.b32 %%r8, [%%d1+%u];\nwgmma.fence.sync.aligned;\n"
+                            "wgmma.mma_async%s.sync.aligned.m64n%uk%u.%s%s ",
+                            METADATA * 4, p->sparse ? ".sp" : "", p->n, b_k(p), p->types, p->more);
     used = add_registers(text, used, NULL, name, sum_registers(p), 0);
     used += (size_t)sprintf(text + used, ", ");
     if (p->a_in_registers)
         used = add_registers(text, used, NULL, "%a", 4, 0);
     else
         used += (size_t)sprintf(text + used, "%%d3");
-    used += (size_t)sprintf(text + used, ", %%d4, %s", p->scale ? p->scale : "%q1");
+    used += (size_t)sprintf(text + used, ", %%d4");
+    if (p->sparse)
+        used += (size_t)sprintf(text + used, ", %%r8, %u", p->selector);
+    used += (size_t)sprintf(text + used, ", %s", p->scale ? p->scale : "%q1");
     if (p->a_type->exponent)
         used +=
             (size_t)sprintf(text + used, ", %d, %d", p->a_negated ? -1 : 1, p->b_negated ? -1 : 1);
@@ -131,25 +142,28 @@ static unsigned below(unsigned count) {
 }
 
 /* Chooses how a matrix of `rows` (or columns, of b) lies in 16 KiB, or of b in 32. A matrix that is
- * not transposed has 32 bytes of k, and may be a part of rows that are longer. */
-static layout choose_layout(unsigned start, unsigned rows, bool transposed) {
+ * not transposed has so many bytes of k, 32 or 64, and may be a part of rows that are longer. */
+static layout choose_layout(unsigned start, unsigned rows, bool transposed, unsigned bytes) {
     layout l = {.start = start, .width = 16u << below(4), .transposed = transposed};
+    if (!transposed && l.width == 32 && bytes > 32)
+        l.width = 64;
     if (l.width > 16 && rows <= 128)
         l.base = below(2) * below(8);
     l.start += l.base * 128;
     unsigned atom = 8 * l.width; /* bytes */
     if (!transposed) {
         bool near = below(2);
-        l.stride = l.width == 16 ? (near ? 256 : 128) : atom * (rows <= 128 ? 1 + below(2) : 1);
+        l.stride =
+            l.width == 16 ? (near ? bytes * 8 : 128) : atom * (rows <= 128 ? 1 + below(2) : 1);
         l.leading = l.width == 16 ? (near ? 128 : rows * 16) : 16 * below(8);
         if (l.width == 64)
-            l.start += 32 * below(2);
+            l.start += 32 * below(bytes > 32 ? 1 : 2);
         if (l.width == 128)
-            l.start += 32 * below(4);
+            l.start += 32 * below(bytes > 32 ? 3 : 4);
         return l;
     }
     unsigned across = (rows * 2 + l.width - 1) / l.width; /* atoms */
-    unsigned near = atom, far = atom * (below(2) ? 2 : 2 + below(2));
+    unsigned near = atom, far = atom * (bytes > 32 ? 4 : below(2) ? 2 : 2 + below(2));
     bool k_first = below(2); /* atoms with the next k lie nearer */
     if (!k_first)
         far = atom * across;
@@ -207,19 +221,20 @@ static void read_types(product *p, const char *names) {
     p->a_type = type_of(of[1]);
     p->b_type = type_of(of[2]);
     p->k = 256 / p->a_type->bits;
+    p->sparse = false;
 }
 
 static void make(product *p) {
     bool saturates = strcmp(p->more, ".satfinite") == 0;
     for (unsigned n = 0; n < 64 * p->k; n++)
         p->a[n] = random_of(p->a_type);
-    for (unsigned n = 0; n < p->n * p->k; n++)
+    for (unsigned n = 0; n < p->n * b_k(p); n++)
         p->b[n] = random_of(p->b_type);
     for (unsigned n = 0; n < 64 * p->n; n++) {
         const int *a = p->a + (size_t)(n / p->n) * p->k, *b = p->b + n % p->n;
         int64_t sum = 0;
-        for (unsigned k = 0; k < p->k; k++, b += p->n)
-            sum += a[k] * *b;
+        for (unsigned k = 0; k < p->k; k++)
+            sum += a[k] * b[(p->sparse ? p->places[n / p->n][k] : k) * p->n];
         sum = p->a_negated != p->b_negated ? -sum : sum;
         p->c[n] = saturates ? n % 2 ? INT32_MAX - 100 : INT32_MIN + 100 : random_of(p->d_type);
         sum += p->adds ? p->c[n] : 0;
@@ -227,6 +242,28 @@ static void make(product *p) {
               : saturates && sum < INT32_MIN ? INT32_MIN
                                              : sum;
         p->d[n] = (double)sum;
+    }
+}
+
+/* Chooses two of each four elements for each row, or one of two of tf32, and puts the metadata
+ * where the manual's figures have them. */
+static void choose_places(product *p, uint32_t *words) {
+    static const unsigned two_of_four[] = {0x4, 0x8, 0x9, 0xc, 0xd, 0xe,
+                                           0x1, 0x2, 0x3, 0x6, 0x7, 0xb};
+    bool is_tf32 = p->a_type->bits == 32, narrow = p->a_type->bits == 8;
+    unsigned groups = is_tf32 ? p->k : p->k / 2;
+    for (unsigned n = 0; n < 64 * groups; n++) {
+        unsigned row = n / groups, g = n % groups,
+                 bits = is_tf32 ? (below(2) ? 0xe : 0x4) : two_of_four[below(12)];
+        unsigned lane = row % 8 * 4 + (narrow ? row / 8 % 2 + g / 8 * 2 : p->selector * 2 + g / 4),
+                 shift = narrow ? g % 8 * 4 : g % 4 * 4 + row / 8 % 2 * 16;
+        words[IMAGE / 4 + (row / 16 * 32 + lane) * LANE_WORDS + METADATA] |= bits << shift;
+        if (is_tf32) {
+            p->places[row][g] = (unsigned char)(g * 2 + (bits == 0xe));
+            continue;
+        }
+        p->places[row][g * 2] = (unsigned char)(g * 4 + (bits & 3));
+        p->places[row][g * 2 + 1] = (unsigned char)(g * 4 + (bits >> 2));
     }
 }
 
@@ -242,7 +279,7 @@ static void put_factors(const product *p, const layout *a, const layout *b, uint
         uint32_t *word = words + IMAGE / 4 + (size_t)(i / 16 * 32 + lane) * LANE_WORDS + at;
         put_bits(word, k % each, bits, encode(p->a_type, p->a[n]));
     }
-    for (unsigned n = 0; n < p->n * p->k; n++) {
+    for (unsigned n = 0; n < p->n * b_k(p); n++) {
         unsigned k = n / p->n, j = n % p->n;
         put_element(words, place_of(b, j, k, p->b_type->bits), k, p->b_type, p->b[n]);
     }
@@ -260,8 +297,10 @@ static uint32_t *sum_at(const product *p, uint32_t *words, unsigned i, unsigned 
 static void check_product(product *p) {
     static uint32_t words[WORDS];
     memset(words, 0, sizeof words);
-    layout a = choose_layout(0, 64, p->a_transposed),
-           b = choose_layout(AT_B, p->n, p->b_transposed);
+    layout a = choose_layout(0, 64, p->a_transposed, 32),
+           b = choose_layout(AT_B, p->n, p->b_transposed, p->sparse ? 64 : 32);
+    if (p->sparse)
+        choose_places(p, words);
     make(p);
     put_factors(p, &a, &b, words);
     for (unsigned n = 0; n < 64 * p->n; n++) {
@@ -276,10 +315,11 @@ static void check_product(product *p) {
         uint64_t bits = *word >> at * 16 & (is_half(p->d_type) ? 0xffff : UINT32_MAX);
         double is = decode(p->d_type, bits);
         if (is != p->d[n])
-            print_error("m64n%uk%u.%s%s: (%u, %u) is %g instead of %g; a: %u at %u, %u, %u%s%s; "
+            print_error("%sm64n%uk%u.%s%s: (%u, %u) is %g instead of %g; a: %u at %u, %u, %u%s%s; "
                         "b: %u at %u, %u, %u%s\n",
-                        p->n, p->k, p->types, p->more, n / p->n, n % p->n, is, p->d[n], a.width,
-                        a.start, a.leading, a.stride, a.transposed ? ", transposed" : "",
+                        p->sparse ? "sp." : "", p->n, b_k(p), p->types, p->more, n / p->n, n % p->n,
+                        is, p->d[n], a.width, a.start, a.leading, a.stride,
+                        a.transposed ? ", transposed" : "",
                         p->a_in_registers ? ", in registers" : "", b.width, b.start, b.leading,
                         b.stride, b.transposed ? ", transposed" : "");
         assert_true(is == p->d[n]);
@@ -287,6 +327,26 @@ static void check_product(product *p) {
 }
 
 static product p; /* too large for the stack */
+
+/* Checks a product of n columns; what else it has is random. */
+static void check_types(const char *names, const char *more, unsigned n, bool sparse) {
+    read_types(&p, names);
+    if (p.d_type->bits == 32 && !p.d_type->exponent && n % 16 && n != 8 && n != 24)
+        return;
+    bool scales = p.a_type->exponent, half = is_half(p.a_type);
+    p.more = more;
+    p.n = n;
+    p.sparse = sparse;
+    p.selector = sparse && p.a_type->bits > 8 ? below(2) : 0;
+    p.a_in_registers = below(2);
+    p.a_transposed = half && !p.a_in_registers && below(2);
+    p.b_transposed = half && below(2);
+    p.a_negated = scales && below(2);
+    p.b_negated = scales && below(2);
+    p.adds = below(4);
+    p.scale = below(4) ? NULL : p.adds ? "1" : "0";
+    check_product(&p);
+}
 
 TEST(products_of_all_types_and_shapes) {
     static const char *const all[][2] = {
@@ -298,22 +358,19 @@ TEST(products_of_all_types_and_shapes) {
         {"s32.u8.u8", ".satfinite"}, {"s32.b1.b1", ".and.popc"},
     };
     for (unsigned n = 8; n <= 256; n += 8)
-        for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-            read_types(&p, all[i][0]);
-            if (p.d_type->bits == 32 && !p.d_type->exponent && n % 16 && n != 8 && n != 24)
-                continue;
-            bool scales = p.a_type->exponent, half = is_half(p.a_type);
-            p.more = all[i][1];
-            p.n = n;
-            p.a_in_registers = below(2);
-            p.a_transposed = half && !p.a_in_registers && below(2);
-            p.b_transposed = half && below(2);
-            p.a_negated = scales && below(2);
-            p.b_negated = scales && below(2);
-            p.adds = below(4);
-            p.scale = below(4) ? NULL : p.adds ? "1" : "0";
-            check_product(&p);
-        }
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+            check_types(all[i][0], all[i][1], n, false);
+}
+
+TEST(sparse_products_of_all_types) {
+    static const char *const all[][2] = {
+        {"f32.f16.f16", ""},   {"f16.f16.f16", ""},         {"f32.bf16.bf16", ""},
+        {"f32.tf32.tf32", ""}, {"f32.e4m3.e5m2", ""},       {"f16.e5m2.e4m3", ""},
+        {"s32.s8.u8", ""},     {"s32.u8.u8", ".satfinite"},
+    };
+    for (unsigned n = 8; n <= 248; n += 8)
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+            check_types(all[i][0], all[i][1], n, true);
 }
 
 /* ---- what sums keep ---- */
@@ -417,6 +474,31 @@ TEST(products_that_fail) {
     check_fault(twice, 128, good, good, 719);
 }
 
+/* The kernel of a sparse product of 64 x 8 x 32. */
+static const char *small_sparse_kernel(void) {
+    small_kernel();
+    p.sparse = true;
+    p.selector = 1;
+    return write_kernel(&p);
+}
+
+/* Metadata that name an element twice are a fault, rows that are wider than what is swizzled are
+ * not simulated, and a selector of lanes that are not there, or none, is refused. */
+TEST(sparse_products_that_fail) {
+    const uint64_t good = UINT64_C(8) << 16 | UINT64_C(32) << 32, swizzled = good | UINT64_C(3)
+                                                                                        << 62;
+    check_fault(small_sparse_kernel(), 128, good, good, 719);
+    const char *right = with(small_sparse_kernel(), "wgmma.fence.sync.aligned;\n",
+                             "mov.u32 %r8, 0x44444444;\nwgmma.fence.sync.aligned;\n");
+    check_fault(right, 128, good, good, 0);
+    check_fault(right, 128, good, swizzled, 801);
+    CUmodule module = NULL;
+    SAYS(CUDA_ERROR_INVALID_PTX,
+         cuModuleLoadData(&module, with(small_sparse_kernel(), "%r8, 1,", "%r8, 2,")));
+    SAYS(CUDA_ERROR_INVALID_PTX,
+         cuModuleLoadData(&module, with(small_sparse_kernel(), "%r8, 1,", "%r8, %r7,")));
+}
+
 /* The first product of a kernel needs a fence, and so does what threads write to shared memory
  * before it: the checks miss them. Each of four warps reads rows of a, and b is read once. */
 TEST(a_fence_is_missing) {
@@ -456,7 +538,9 @@ TEST(products_that_are_refused) {
         {"%q1, 1, 1, 0, 0", "%q1, 1, 1, 0, 2", 218},
         {"%q1, 1, 1, 0, 0", "%q1, 1, 1, 0", 218},
         {"%f2, %f3}", "%f2}", 218},
-        {"mma_async.sync", "mma_async.sp.sync", 801},
+        {"mma_async.sync", "mma_async.sp.sync", 218}, /* k is twice as large */
+        {"mma_async.sync.aligned.m64n8k16", "mma_async.sp.sync.aligned.m64n8k32",
+         218}, /* no metadata */
     };
     for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
         CUmodule module = NULL;
@@ -488,8 +572,10 @@ TEST(registers_are_handed_over) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         C(products_of_all_types_and_shapes),
+        C(sparse_products_of_all_types),
         C(what_sums_keep),
         C(products_that_fail),
+        C(sparse_products_that_fail),
         C(a_fence_is_missing),
         C(products_that_are_refused),
         C(registers_are_handed_over),

@@ -263,27 +263,30 @@ static void need(ptx_lowering *l, const ptx_fragment *f, unsigned count) {
         acu_ptx_mismatch(l);
 }
 
-/* Takes the metadata and the selector of a sparse matrix. */
-static void take_metadata(ptx_lowering *l, const ptx_instruction *i, ptx_product *p) {
-    unsigned stored = p->k * ptx_element_bits(p->a.element) / 2 / 8; /* bytes of a row */
-    const ptx_operand *selector = &i->operands[5];
-    p->k /= 2;
+void acu_ptx_take_metadata(ptx_lowering *l, const ptx_operand *metadata,
+                           const ptx_operand *selector, ptx_product *p) {
+    unsigned stored = p->k * ptx_element_bits(p->a.element) / 8; /* bytes of a row */
     p->selected = (uint8_t)(stored / 16 * (ptx_element_bits(p->a.element) < 16 ? 2 : 1));
-    p->metadata = acu_ptx_source(l, &i->operands[4], PTX_B32);
+    p->metadata = acu_ptx_source(l, metadata, PTX_B32);
     if (selector->kind != PTX_INTEGER || selector->bits > 3)
         acu_ptx_mismatch(l);
     p->selector = (uint8_t)selector->bits;
+    if ((p->selector + 1) * p->selected > 4 && (p->by_group || p->selected == 4))
+        acu_ptx_invalid(l, "Selector %u out of range for instruction '%s'", p->selector,
+                        acu_ptx_first_word(l));
     if ((p->selector + 1) * p->selected > 4)
         acu_ptx_not_simulated(l, "the simulator does not execute '%s' with the selector %u",
-                              i->opcode, p->selector);
+                              l->instruction->opcode, p->selector);
 }
 
 static void take_operands(ptx_lowering *l, const ptx_instruction *i, ptx_product *p, bool is_wmma) {
     if (i->operand_count != (p->sparse ? 6 : 4))
         acu_ptx_mismatch(l);
     unsigned b_k = p->k;
-    if (p->sparse)
-        take_metadata(l, i, p);
+    if (p->sparse) {
+        p->k /= 2;
+        acu_ptx_take_metadata(l, &i->operands[4], &i->operands[5], p);
+    }
     acu_ptx_fragment(l, &i->operands[1], p->a.element, false, &p->a);
     acu_ptx_fragment(l, &i->operands[2], p->b.element, false, &p->b);
     acu_ptx_fragment(l, &i->operands[3], p->c.element, false, &p->c);

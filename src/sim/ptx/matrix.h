@@ -108,6 +108,10 @@ void acu_ptx_multiply(ptx_tile *tile, const ptx_product *product, int capability
 
 /* What mma.sp does. */
 extern ptx_handler acu_ptx_multiply_sparse;
+/* Multiplies the matrices of a tile whose b has twice its k, of which the metadata of the warp
+ * select what a is multiplied with. */
+void acu_ptx_multiply_selected(ptx_warp *warp, const ptx_op *op, const ptx_product *product,
+                               ptx_tile *tile);
 
 /* Returns how many registers the m x k matrix a, or the k x n matrix b with n as `rows`, needs. */
 unsigned acu_ptx_fragment_size(ptx_element element, unsigned rows, unsigned k);
@@ -137,6 +141,9 @@ bool acu_ptx_take_columns(struct ptx_words *words);
 /* Fills in the registers that the operand has, which is a list or one register. */
 void acu_ptx_fragment(struct ptx_lowering *lowering, const struct ptx_operand *operand,
                       ptx_element element, bool is_target, ptx_fragment *fragment);
+/* Takes the metadata and the selector of a sparse matrix, whose k is what is stored. */
+void acu_ptx_take_metadata(struct ptx_lowering *lowering, const struct ptx_operand *metadata,
+                           const struct ptx_operand *selector, ptx_product *product);
 /* Adds an operation that all lanes of the warp do together. */
 ptx_op *acu_ptx_emit_together(struct ptx_lowering *lowering, ptx_handler *handler);
 

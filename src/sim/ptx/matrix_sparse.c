@@ -1,7 +1,7 @@
 /*
- * mma.sp: half of a is zeros, which nobody stores. Of each four units along k two are there; 4 bits
- * of the metadata say which. A unit has 16 bits, of 8-bit elements 8, and of 4-bit ones a pair; of
- * tf32 it is half an element.
+ * mma.sp, and what wgmma has in common with it: half of a is zeros, which nobody stores. Of each
+ * four units along k two are there; 4 bits of the metadata say which. A unit has 16 bits, of 8-bit
+ * elements 8, and of 4-bit ones a pair; of tf32 it is half an element.
  */
 #include "sim/ptx/grid.h"
 #include "sim/ptx/matrix.h"
@@ -25,8 +25,8 @@ static _Noreturn void fail(ptx_warp *w, const ptx_op *op, unsigned row, unsigned
 }
 
 /* Returns the k of the n-th element that is stored of a row. */
-static unsigned place_of(ptx_warp *w, const ptx_op *op, unsigned row, unsigned n) {
-    const ptx_product *p = op->more;
+static unsigned place_of(ptx_warp *w, const ptx_op *op, const ptx_product *p, unsigned row,
+                         unsigned n) {
     bool is_tf32 = p->a.element == PTX_E_TF32, pairs = ptx_element_bits(p->a.element) == 4;
     unsigned unit = pairs ? n / 2 : n; /* that is stored */
     unsigned number = is_tf32 ? unit : unit / 2, bits = bits_of_units(w, p, row, number);
@@ -42,29 +42,47 @@ static unsigned place_of(ptx_warp *w, const ptx_op *op, unsigned row, unsigned n
     return pairs ? place * 2 + n % 2 : place;
 }
 
+enum { BLOCK = 8 }; /* columns that lie together in a tile */
+
+/* Copies the rows of b that a row of a selects. */
+static void select_rows(ptx_warp *w, const ptx_op *op, const ptx_product *p, const ptx_tile *all,
+                        unsigned row, ptx_tile *one) {
+    for (unsigned n = 0; n < p->k; n++) {
+        unsigned place = place_of(w, op, p, row, n);
+        for (unsigned block = 0; block * BLOCK < p->n; block++)
+            memcpy(one->b + (block * p->k + n) * (size_t)BLOCK,
+                   all->b + (block * 2 * p->k + place) * (size_t)BLOCK, BLOCK * sizeof *one->b);
+    }
+}
+
 /* Multiplies a row with those rows of b that it selects. */
-static void multiply_row(ptx_warp *w, const ptx_op *op, const ptx_tile *all, unsigned row,
-                         ptx_tile *one) {
-    const ptx_product *p = op->more;
-    memset(one->a, 0, 8 * sizeof *one->a); /* whole vectors are read */
-    memcpy(one->a, all->a + (size_t)row * p->k, p->k * sizeof *one->a);
-    for (unsigned n = 0; n < p->k; n++)
-        memcpy(one->b + (size_t)n * 8, all->b + (size_t)place_of(w, op, row, n) * 8,
-               8 * sizeof *one->b);
-    memcpy(one->c, all->c + (size_t)row * 8, 8 * sizeof *one->c);
-    acu_ptx_multiply(one, p, w->worker->launch->machine->capability);
+static void multiply_row(ptx_warp *w, const ptx_op *op, const ptx_product *p, ptx_tile *all,
+                         unsigned row) {
+    ptx_tile one = {.m = 1, .n = p->n, .k = p->k};
+    memset(one.a, 0, BLOCK * sizeof *one.a); /* whole vectors are read */
+    memcpy(one.a, all->a + (size_t)row * p->k, p->k * sizeof *one.a);
+    select_rows(w, op, p, all, row, &one);
+    for (unsigned block = 0; block * BLOCK < p->n; block++)
+        memcpy(one.c + (size_t)block * BLOCK, all->c + ((size_t)block * p->m + row) * BLOCK,
+               BLOCK * sizeof *one.c);
+    acu_ptx_multiply(&one, p, w->worker->launch->machine->capability);
+    for (unsigned block = 0; block * BLOCK < p->n; block++)
+        memcpy(all->d + ((size_t)block * p->m + row) * BLOCK, one.d + (size_t)block * BLOCK,
+               BLOCK * sizeof *one.d);
+}
+
+void acu_ptx_multiply_selected(ptx_warp *w, const ptx_op *op, const ptx_product *p, ptx_tile *t) {
+    for (unsigned row = 0; row < p->m; row++)
+        multiply_row(w, op, p, t, row);
 }
 
 void acu_ptx_multiply_sparse(ptx_warp *w, const ptx_op *op) {
     const ptx_product *p = op->more;
-    ptx_tile all = {.m = p->m, .n = p->n, .k = p->k}, one = {.m = 1, .n = p->n, .k = p->k};
+    ptx_tile all = {.m = p->m, .n = p->n, .k = p->k};
     acu_ptx_fragment_read_a(w, p, &all);
     acu_ptx_fragment_read_c(w, p, &all);
     all.k = 2u * p->k;
     acu_ptx_fragment_read_b(w, p, &all);
-    for (unsigned row = 0; row < p->m; row++) {
-        multiply_row(w, op, &all, row, &one);
-        memcpy(all.d + (size_t)row * 8, one.d, 8 * sizeof *one.d);
-    }
+    acu_ptx_multiply_selected(w, op, p, &all);
     acu_ptx_fragments_write(w, p, &all);
 }

@@ -12,7 +12,8 @@
 
 #include <string.h>
 
-enum { WARPS = 4, ROWS = 16, COLUMNS = 16, MOST_K = 32 }; /* of a group; of a warp; of a tile */
+/* Of a group; of a warp; of a tile, whose b has twice the k where a is sparse. */
+enum { WARPS = 4, ROWS = 16, COLUMNS = 16, MOST_K = 32, MOST_B_K = 2 * MOST_K };
 
 /* What an operation does; `more` of it. */
 typedef struct group_product {
@@ -38,6 +39,11 @@ static void negate(uint32_t *elements, unsigned count, ptx_element element) {
         elements[n] ^= sign;
 }
 
+/* Returns how many elements along k b has. */
+static unsigned b_k(const group_product *g, const ptx_tile *t) {
+    return t->k * (g->part[0].sparse ? 2 : 1);
+}
+
 /* Copies the rows of a that a warp has. */
 static void read_a(ptx_warp *w, const ptx_op *op, ptx_tile *t) {
     const group_product *g = op->more;
@@ -54,7 +60,7 @@ static void read_b(ptx_warp *w, const ptx_op *op, unsigned part, ptx_tile *t) {
     const group_product *g = op->more;
     acu_ptx_shared_matrix_read(w, op, &g->b, descriptor_of(w, g->b_at), part * COLUMNS, t->n, t->b);
     if (g->negates_b)
-        negate(t->b, t->n * t->k, g->b.element);
+        negate(t->b, t->n * b_k(g, t), g->b.element);
 }
 
 /* ---- the product ---- */
@@ -64,19 +70,22 @@ static void multiply_part(ptx_warp *w, const ptx_op *op, unsigned part, const ui
     const group_product *g = op->more;
     const ptx_product *p = &g->part[part];
     memcpy(t->a, a, (size_t)ROWS * t->k * sizeof *a); /* products change the tile */
-    memcpy(t->b, b, (size_t)t->n * t->k * sizeof *b);
+    memcpy(t->b, b, (size_t)t->n * b_k(g, t) * sizeof *b);
     if (*(const uint32_t *)ptx_at(w, g->scale) & 1)
         acu_ptx_fragment_read_c(w, p, t);
     else
         memset(t->c, 0, (size_t)ROWS * t->n * sizeof *t->c);
-    acu_ptx_multiply(t, p, w->worker->launch->machine->capability);
+    if (p->sparse)
+        acu_ptx_multiply_selected(w, op, p, t);
+    else
+        acu_ptx_multiply(t, p, w->worker->launch->machine->capability);
     acu_ptx_fragments_write(w, p, t);
 }
 
 static void multiply(ptx_warp *group, const ptx_op *op) {
     const group_product *g = op->more;
     ptx_tile t;
-    uint32_t a[WARPS][ROWS * MOST_K], b[COLUMNS * MOST_K];
+    uint32_t a[WARPS][ROWS * MOST_K], b[COLUMNS * MOST_B_K];
     t.m = ROWS;
     t.k = g->part[0].k / (g->a.element == PTX_E_B1 ? 32u : 1);
     for (unsigned n = 0; n < WARPS; n++) {
@@ -90,7 +99,7 @@ static void multiply(ptx_warp *group, const ptx_op *op) {
     for (unsigned part = 0; part * COLUMNS < g->n; part++) {
         t.n = g->part[part].n;
         read_b(group, op, part, &t);
-        memcpy(b, t.b, (size_t)t.n * t.k * sizeof b[0]);
+        memcpy(b, t.b, (size_t)t.n * b_k(g, &t) * sizeof b[0]);
         for (unsigned n = 0; n < WARPS; n++)
             multiply_part(&group[n], op, part, a[n], b, &t);
     }
@@ -187,10 +196,7 @@ static bool fit(ptx_element d, ptx_element a, ptx_element b) {
 
 static void take_words(ptx_lowering *l, ptx_words *words, group_product *g, ptx_product *p) {
     unsigned m = 0, n = 0, k = 0;
-    if (acu_ptx_take_one(words, "sp") >= 0)
-        acu_ptx_not_simulated(
-            l, "the simulator does not execute '%s': it has no sparse matrices of wgmma",
-            l->instruction->opcode);
+    p->sparse = acu_ptx_take(words, "sp");
     acu_ptx_take(words, "sync");
     bool good = acu_ptx_take(words, "aligned");
     good &= acu_ptx_take_shape(words, &m, &n, &k);
@@ -203,15 +209,17 @@ static void take_words(ptx_lowering *l, ptx_words *words, group_product *g, ptx_
     acu_ptx_words_end(l, words);
     good &= g->b.element != PTX_E_NONE && fit(p->d.element, g->a.element, g->b.element);
     good = good && m == 64 && n >= 8 && n <= 256 && n % 8 == 0 &&
-           k * ptx_element_bits(g->a.element) == 256 &&
+           k * ptx_element_bits(g->a.element) == (p->sparse ? 512 : 256) &&
            (is_float(g->a.element) || n % 16 == 0 || n == 8 || n == 24) &&
            (p->by_and && counts) == (g->a.element == PTX_E_B1) &&
-           (!p->satfinite || is_byte(g->a.element));
+           (!p->satfinite || is_byte(g->a.element)) && !(p->sparse && g->a.element == PTX_E_B1);
     if (!good)
         acu_ptx_invalid(l, "Illegal matrix shape or types for instruction '%s'",
                         acu_ptx_first_word(l));
+    g->a.chunks = 2;
+    g->b.chunks = p->sparse ? 4 : 2;
     p->m = ROWS;
-    p->k = (uint16_t)k;
+    p->k = (uint16_t)(p->sparse ? k / 2 : k);
     g->n = n;
 }
 
@@ -246,9 +254,12 @@ static void take_operands(ptx_lowering *l, const ptx_instruction *i, group_produ
                           ptx_product *p) {
     bool scales = is_float(g->a.element), half = is_half(g->a.element);
     g->a_in_registers = i->operand_count > 1 && i->operands[1].kind == PTX_LIST;
-    unsigned count = 4u + (scales ? 2 : 0) + (half ? 2 - g->a_in_registers : 0);
+    unsigned next = p->sparse ? 5 : 3; /* behind the factors and the metadata */
+    unsigned count = next + 1u + (scales ? 2 : 0) + (half ? 2 - g->a_in_registers : 0);
     if (i->operand_count != count)
         acu_ptx_mismatch(l);
+    if (p->sparse)
+        acu_ptx_take_metadata(l, &i->operands[3], &i->operands[4], p);
     if (g->a_in_registers) {
         acu_ptx_fragment(l, &i->operands[1], g->a.element, false, &p->a);
         if (p->a.count != 4)
@@ -257,13 +268,13 @@ static void take_operands(ptx_lowering *l, const ptx_instruction *i, group_produ
         g->a_at = acu_ptx_source(l, &i->operands[1], PTX_B64);
     }
     g->b_at = acu_ptx_source(l, &i->operands[2], PTX_B64);
-    g->scale = acu_ptx_source(l, &i->operands[3], PTX_PRED);
+    g->scale = acu_ptx_source(l, &i->operands[next], PTX_PRED);
     if (scales) {
-        g->negates_a = take_choice(l, &i->operands[4], 1, -1);
-        g->negates_b = take_choice(l, &i->operands[5], 1, -1);
+        g->negates_a = take_choice(l, &i->operands[next + 1], 1, -1);
+        g->negates_b = take_choice(l, &i->operands[next + 2], 1, -1);
     }
     if (half && !g->a_in_registers)
-        g->a.transposed = take_choice(l, &i->operands[6], 0, 1);
+        g->a.transposed = take_choice(l, &i->operands[next + 3], 0, 1);
     if (half)
         g->b.transposed = take_choice(l, &i->operands[count - 1], 0, 1);
 }

@@ -4,9 +4,10 @@
 
 #include "sim/ptx/matrix.h"
 
-/* A factor of wgmma. Its k is 32 bytes. */
+/* A factor of wgmma. */
 typedef struct ptx_shared_matrix {
     ptx_element element;
+    unsigned chunks; /* of 16 bytes along k: 2; of b that a sparse a selects from, 4 */
     bool transposed; /* elements of 16 bits with the same k lie together */
     bool is_b;       /* how the tile has it */
 } ptx_shared_matrix;

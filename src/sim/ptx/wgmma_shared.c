@@ -33,8 +33,8 @@ static described read_descriptor(ptx_warp *w, const ptx_op *op, uint64_t bits) {
     return d;
 }
 
-/* Returns where a chunk of elements is, without swizzling: of row `n` and the c-th half of k; or,
- * of a transposed matrix, chunk `n` of the elements with the c-th k. */
+/* Returns where a chunk of elements is, without swizzling: the c-th one along k of row `n`; or, of
+ * a transposed matrix, chunk `n` of the elements with the c-th k. */
 static uint64_t place_of(const described *d, bool transposed, unsigned n, unsigned c) {
     const unsigned chunks = 1u << d->swizzle; /* that are swizzled together */
     if (!transposed)
@@ -54,6 +54,16 @@ static bool read_chunk(ptx_warp *w, const ptx_op *op, const described *d, uint64
     return !looks || acu_ptx_check_async_read(w, op, 0, at, CHUNK);
 }
 
+/* What lies behind the chunks that are swizzled together is not known, but for transposed matrices.
+ */
+static void check_width(ptx_warp *w, const ptx_op *op, const ptx_shared_matrix *m,
+                        const described *d) {
+    if (!m->transposed && d->swizzle && m->chunks > 1u << d->swizzle)
+        acu_ptx_fail(w, 0, op, 801, 0,
+                     "the simulator does not read rows of %u bytes that are swizzled by 32 bytes",
+                     m->chunks * CHUNK);
+}
+
 static uint32_t element_of(const char *chunk, unsigned size, unsigned n) {
     uint32_t element = 0;
     memcpy(&element, chunk + (size_t)n * size, size);
@@ -64,12 +74,13 @@ void acu_ptx_shared_matrix_read(ptx_warp *w, const ptx_op *op, const ptx_shared_
                                 uint64_t descriptor, unsigned first, unsigned count, uint32_t *to) {
     const described d = read_descriptor(w, op, descriptor);
     unsigned bits = ptx_element_bits(m->element), size = bits < 8 ? 4 : bits / 8,
-             each = CHUNK / size, k_count = 2 * each;
+             each = CHUNK / size, k_count = m->chunks * each;
     unsigned row = m->is_b ? 1 : k_count, column = m->is_b ? 8 : 1; /* of the tile */
     char chunk[CHUNK];
     bool right = true; /* one report is enough */
+    check_width(w, op, m, &d);
     for (unsigned n = 0; n < (m->transposed ? count / each : count); n++)
-        for (unsigned c = 0; c < (m->transposed ? k_count : 2); c++) {
+        for (unsigned c = 0; c < (m->transposed ? k_count : m->chunks); c++) {
             unsigned at = m->transposed ? first / each + n : first + n;
             right =
                 read_chunk(w, op, &d, place_of(&d, m->transposed, at, c), right, chunk) && right;
