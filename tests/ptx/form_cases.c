@@ -268,6 +268,15 @@ static const struct {
     {"set.gt.f16.s32", "h<rr", NULL},
     {"set.lo.bf16.u64", "h<dd", NULL},
     {"set.lt.f16.f32", "h<FF", NULL},
+    /* .oob is refused until a GPU has answered. */
+    {"fma.rn.oob.f16", "H<HHH", NULL},
+    {"fma.rn.oob.relu.f16", "H<HHH", NULL},
+    {"fma.rn.oob.f16x2", "X<XXX", NULL},
+    {"fma.rn.oob.relu.f16x2", "X<XXX", NULL},
+    {"fma.rn.oob.bf16", "B<BBB", NULL},
+    {"fma.rn.oob.relu.bf16", "B<BBB", NULL},
+    {"fma.rn.oob.bf16x2", "Y<YYY", NULL},
+    {"fma.rn.oob.relu.bf16x2", "Y<YYY", NULL},
     {"vadd2.u32.u32.u32", "r<rrr", "- - -"},
     {"vadd2.s32.s32.s32.sat", "r<rrr", "- - -"},
     {"vadd2.s32.u32.s32.add", "r<rrr", "- - -"},
@@ -526,6 +535,27 @@ static void write_load(FILE *file, ptx_type type, unsigned source, unsigned of) 
     fprintf(file, "ld.global.b%u %%%s%u, [%%d0+%zu];\n", size * 8, letter(type), source + 10, at);
 }
 
+/* Makes an operand of a quarter of the threads the NaN that stands for what lies outside of a
+ * tensor, and of another quarter the same with a sign; of a pair the lower half and the upper one.
+ */
+static void write_outside(FILE *file, ptx_type type, unsigned source) {
+    unsigned number = source + 10;
+    fprintf(file,
+            "shr.u32 %%r1, %%r0, %u;\nand.b32 %%r1, %%r1, 3;\nsetp.eq.u32 %%p1, %%r1, 0;\n"
+            "setp.eq.u32 %%p2, %%r1, 1;\n",
+            2 * source);
+    if (acu_ptx_type_size(type) == 2)
+        fprintf(file,
+                "selp.b16 %%h%u, 0x7ff7, %%h%u, %%p1;\nselp.b16 %%h%u, 0xfff7, %%h%u, %%p2;\n",
+                number, number, number, number);
+    else
+        fprintf(file,
+                "and.b32 %%r2, %%r%u, 0xffff0000;\nor.b32 %%r2, %%r2, 0x7ff7;\n"
+                "and.b32 %%r3, %%r%u, 0xffff;\nor.b32 %%r3, %%r3, 0xfff70000;\n"
+                "selp.b32 %%r%u, %%r2, %%r%u, %%p1;\nselp.b32 %%r%u, %%r3, %%r%u, %%p2;\n",
+                number, number, number, number, number, number);
+}
+
 static void write_carry(FILE *file, bool borrow) {
     fprintf(file, "mad.wide.u32 %%d0, %%r0, 4, %%d1;\nld.global.b32 %%r1, [%%d0+%zu];\n",
             input_at(KIND_PRED, 3));
@@ -552,6 +582,8 @@ void form_case_write(const form_case *one, FILE *file) {
     for (unsigned n = 0; n < one->sources; n++)
         if (!one->last || n + 1u < one->sources)
             write_load(file, (ptx_type)one->types[one->results + n], n, one->sources);
+    for (unsigned n = 0; n < one->sources && strstr(one->opcode, ".oob"); n++)
+        write_outside(file, (ptx_type)one->types[one->results + n], n);
     if (one->carries & 1)
         write_carry(file, borrow);
     fprintf(file, "%s ", one->opcode);

@@ -22,7 +22,9 @@ size_t acu_ptx_launch_shared(const ptx_launch *launch) {
 static layout layout_of(const ptx_launch *launch, unsigned warps) {
     const ptx_code *code = launch->code;
     layout l = {0};
-    l.local_stride = (code->local_bytes + (code->recurses ? launch->stack : 0) + 15) / 16 * 16;
+    l.local_stride =
+        (code->local_bytes + (code->recurses || code->allocates ? launch->stack : 0) + 15) / 16 *
+        16;
     l.bank = round_up(acu_ptx_launch_shared(launch) + 16);
     l.warps = l.bank + round_up(code->block_bytes);
     l.registers = l.warps + round_up(warps * sizeof(ptx_warp));

@@ -162,6 +162,7 @@ struct ptx_code {
     uint32_t stops;          /* places at which a warp stops */
     bool spins;              /* a loop may wait for what others write */
     bool recurses;           /* a function may be called while it runs */
+    bool allocates;          /* alloca takes local memory */
     bool launches;           /* the kernel may launch kernels */
     uint32_t sites;          /* operations that access memory */
     struct ptx_jit *jit;     /* its machine code; NULL: not made yet */

@@ -14,6 +14,7 @@ typedef struct lowering_row {
 /* Sorted by the words. */
 static const lowering_row rows[] = {
     {"activemask", acu_ptx_lower_activemask, false, PTX_WRITES_FIRST},
+    {"alloca", acu_ptx_lower_alloca, false, PTX_WRITES_FIRST},
     {"applypriority", acu_ptx_lower_nothing, false, PTX_WRITES_NOTHING},
     {"atom", acu_ptx_lower_atom, false, PTX_WRITES_FIRST},
     {"bar", acu_ptx_lower_barrier, false, PTX_WRITES_ANY},
@@ -57,6 +58,8 @@ static const lowering_row rows[] = {
     {"setp", acu_ptx_lower_setp, false, PTX_WRITES_FIRST},
     {"shfl", acu_ptx_lower_shfl, false, PTX_WRITES_FIRST},
     {"st", acu_ptx_lower_store, false, PTX_WRITES_NOTHING},
+    {"stackrestore", acu_ptx_lower_stackrestore, false, PTX_WRITES_NOTHING},
+    {"stacksave", acu_ptx_lower_stacksave, false, PTX_WRITES_FIRST},
     {"stmatrix", acu_ptx_lower_stmatrix, false, PTX_WRITES_NOTHING},
     {"suld", acu_ptx_lower_suld, false, PTX_WRITES_FIRST},
     {"suq", acu_ptx_lower_query, false, PTX_WRITES_FIRST},

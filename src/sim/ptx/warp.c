@@ -133,6 +133,8 @@ static void leave_all_frames(ptx_warp *w) {
 void acu_ptx_warp_begin(ptx_warp *w, uint32_t exists) {
     if (w->frames)
         leave_all_frames(w);
+    if (w->code->allocates)
+        memset(w->allocated, 0, sizeof w->allocated);
     w->exists = exists;
     w->is_new = exists == ~UINT32_C(0);
     w->ended = 0;

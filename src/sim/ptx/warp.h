@@ -18,6 +18,7 @@ typedef struct ptx_frame {
     uint32_t lanes;        /* that have not returned */
     const ptx_op *call;
     char *saved; /* the caller's registers, where the call is recursive; else NULL */
+    uint32_t allocated[PTX_LANES]; /* what the caller had, where the code allocates */
     struct ptx_frame *next_free;
     struct ptx_frame *made_before; /* by the warp */
 } ptx_frame;
@@ -62,6 +63,7 @@ struct ptx_warp {
     ptx_frame *frame;          /* of the running split */
     char *local; /* local memory of lane 0; that of lane n is n * local_stride further */
     size_t local_stride;
+    uint32_t allocated[PTX_LANES]; /* bytes that alloca took of it, from its end on */
     const ptx_code *code;
     ptx_block *block;
     ptx_worker *worker;

@@ -74,6 +74,16 @@ static void restore(ptx_warp *w, const ptx_frame *frame, const ptx_code_function
     }
 }
 
+/* Returns the most that a lane of the current split has allocated, which no frame may reach. */
+static size_t most_allocated(const ptx_warp *w, uint32_t mask) {
+    uint32_t most = 0;
+    for (; w->code->allocates && mask; mask &= mask - 1) {
+        const uint32_t allocated = w->allocated[__builtin_ctz(mask)];
+        most = allocated > most ? allocated : most;
+    }
+    return most;
+}
+
 /* Begins a call for the lanes of the current split. */
 static ptx_step call(ptx_warp *w, const ptx_op *op, const ptx_code_function *callee) {
     ptx_split *s = ptx_current(w);
@@ -86,7 +96,9 @@ static ptx_step call(ptx_warp *w, const ptx_op *op, const ptx_code_function *cal
     frame->lanes = s->mask;
     frame->local = caller->local + caller->function->frame;
     frame->join = acu_ptx_warp_add_join(w, s, frame->back);
-    if (frame->local + callee->frame > w->local_stride)
+    if (w->code->allocates)
+        memcpy(frame->allocated, w->allocated, sizeof frame->allocated);
+    if (frame->local + callee->frame > w->local_stride - most_allocated(w, s->mask))
         acu_ptx_fail(w, (unsigned)__builtin_ctz(s->mask), op, 714, 0,
                      "the stack of %zu bytes has no room for a call of %s", w->local_stride,
                      callee->function->name);
@@ -156,6 +168,9 @@ ptx_step acu_ptx_flow_return(ptx_warp *w, const ptx_op *op) {
                                        : one.from.at + frame->function->result_at[i];
         copy(w, &one, frame, true, lanes);
     }
+    if (w->code->allocates)
+        copy_lanes((char *)w->allocated, (const char *)frame->allocated, sizeof *w->allocated,
+                   lanes);
     if (frame->saved) /* behind the results, which may lie where the caller's registers are */
         restore(w, frame, frame->caller->function, lanes);
     *s = (ptx_split){.pc = frame->back, .mask = lanes, .join = frame->join, .frame = frame->caller};
