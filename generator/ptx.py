@@ -17,6 +17,7 @@ from .yamlfile import Mapping, where
 # The C type of a lane, by the PTX type. Floats of 16 bits are kept as their bits.
 LANES = {
     **{f"{kind}{bits}": f"lane_{'s' if kind == 's' else 'u'}{bits}" for kind in "bus" for bits in (16, 32, 64)},
+    "b8": "lane_u16",
     "u8": "lane_u16",
     "s8": "lane_s16",
     **dict.fromkeys(("f16", "bf16"), "lane_u16"),

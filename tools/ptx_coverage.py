@@ -74,7 +74,7 @@ HEAD = """.version {version}
 .func function() {{ ret; }}
 """
 KERNEL = """.visible .entry k{number}(.param .b64 param) {{
-.reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<40>; .reg .b64 %d<9>; .reg .b128 %q<5>;
+.reg .pred %p<9>; .reg .b8 %b<9>; .reg .b16 %h<9>; .reg .b32 %r<40>; .reg .b64 %d<9>; .reg .b128 %q<5>;
 {text}
 LABEL:
 ret;

@@ -25,7 +25,8 @@ static void write_text(char *text, size_t room, const char *const *cell) {
     snprintf(text, room,
              ".version %s\n.target %s\n.address_size 64\n.shared .align 128 .b8 s[1024];\n"
              ".global .align 128 .b8 m[1024];\n.func function() { ret; }\n"
-             ".visible .entry k(.param .b64 param) {\n.reg .pred %%p<9>; .reg .b16 %%h<9>; "
+             ".visible .entry k(.param .b64 param) {\n.reg .pred %%p<9>; .reg .b8 %%b<9>; .reg "
+             ".b16 %%h<9>; "
              ".reg .b32 %%r<40>; .reg .b64 %%d<9>;%s\n%s\nLABEL:\nret;\n}\n",
              is_old ? "6.0" : "9.0", cell[3], is_old ? "" : " .reg .b128 %q<5>;", cell[4]);
 }

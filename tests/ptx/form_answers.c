@@ -8,6 +8,7 @@
  *     ptx_form_answers write FOLDER          write the PTX files, operands, a list for form_gpu.c
  *     ptx_form_answers run FILE              write the simulator's results
  *     ptx_form_answers number FILE           write the lines of answers.txt for a GPU's results
+ * With a fourth argument, newer: the forms that a GPU of compute capability 9.0 lacks.
  */
 #include "form_cases.h"
 
@@ -25,6 +26,7 @@ typedef struct memory {
 } memory;
 
 static ptx_jit_use way; /* how cases are executed */
+static bool newer;      /* the cases are those of compute capability 10.0 */
 
 static bool find(void *data, uint64_t address, ptx_range *range) {
     const memory *m = data;
@@ -49,7 +51,7 @@ static bool execute_with(const form_case *one, memory *m, ptx_jit_use jit, unsig
     char *text = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
-    form_cases_write_header(file);
+    form_cases_write_header(newer, file);
     form_case_write(one, file);
     fclose(file);
     ptx_module *module = NULL;
@@ -108,7 +110,7 @@ static int write_files(const form_case *cases, size_t count, const memory *m, co
             file = fopen(path, "w");
             if (!file)
                 return 1;
-            form_cases_write_header(file);
+            form_cases_write_header(newer, file);
         }
         form_case_write(&cases[n], file);
         fprintf(list, "forms%zu %s %zu %zu %s\n", n / CASES_PER_FILE, cases[n].entry, cases[n].at,
@@ -208,7 +210,9 @@ static int write_numbers(const form_case *cases, size_t count, memory *m, const 
 int main(int argc, char **argv) {
     memory m = {.input = NULL};
     size_t count;
-    form_case *cases = form_cases_make(&count, &m.output_bytes);
+    newer = argc == 4 && strcmp(argv[3], "newer") == 0;
+    argc -= newer;
+    form_case *cases = form_cases_make(newer, &count, &m.output_bytes);
     m.input = form_cases_input(&m.input_bytes);
     m.output = calloc(1, m.output_bytes);
     int result = 2;
@@ -216,7 +220,9 @@ int main(int argc, char **argv) {
           : strcmp(argv[2], "jit") == 0  ? PTX_JIT_ALWAYS
           : strcmp(argv[2], "avx2") == 0 ? PTX_JIT_AVX2
                                          : PTX_JIT_NEVER;
-    if (way)
+    if (way && newer)
+        result = compare_ways(cases, count, &m);
+    else if (way)
         result = compare(cases, count, &m, argv[1]) | compare_ways(cases, count, &m);
     else if (argc == 3 && strcmp(argv[2], "interpreter") == 0)
         result = compare(cases, count, &m, argv[1]);

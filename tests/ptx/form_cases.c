@@ -210,7 +210,9 @@ unsigned char *form_cases_input(size_t *bytes) {
 /* ---- cases ---- */
 
 static unsigned result_bytes(ptx_type type) {
-    return acu_ptx_type_size(type) <= 2 ? 2 : (unsigned)acu_ptx_type_size(type);
+    return type == PTX_B8                 ? 1
+           : acu_ptx_type_size(type) <= 2 ? 2
+                                          : (unsigned)acu_ptx_type_size(type);
 }
 
 static form_case *add(form_case *cases, size_t *count, size_t *bytes, const form_case *one,
@@ -472,20 +474,25 @@ static form_case form_of(const ptx_form *form) {
 
 /* Returns whether a GPU of compute capability 9.0, whose answers there are, lacks the form. */
 static bool is_newer(const char *opcode) {
+    static const char *const words[] = {".f32x2",  ".e2m1x2",  ".e2m3x2",
+                                        ".e3m2x2", ".ue8m0x2", ".rs."};
     const char *types = strstr(opcode, ".f32.");
-    return strstr(opcode, ".f32x2") ||
+    bool has_word = false;
+    for (size_t n = 0; n < sizeof words / sizeof *words; n++)
+        has_word |= strstr(opcode, words[n]) != NULL;
+    return has_word ||
            (types && (strcmp(types, ".f32.f16") == 0 || strcmp(types, ".f32.bf16") == 0) &&
             strncmp(opcode, "cvt.", 4) != 0 && strncmp(opcode, "set.", 4) != 0);
 }
 
-form_case *form_cases_make(size_t *count, size_t *bytes) {
+form_case *form_cases_make(bool newer, size_t *count, size_t *bytes) {
     form_case *cases = NULL;
     size_t n = 0;
     *count = *bytes = 0;
     for (const ptx_form *form = acu_ptx_forms; form < acu_ptx_forms + acu_ptx_form_count; form++) {
         form_case one = form_of(form);
-        if (is_newer(one.opcode))
-            continue;
+        if (is_newer(one.opcode) != newer || strstr(one.opcode, ".relu.satfinite"))
+            continue; /* the latter is another order of the same words */
         n++;
         if (strncmp(one.opcode, "mad.", 4) == 0 && !strstr(one.opcode, ".r") &&
             strstr(one.opcode, "f32"))
@@ -499,7 +506,7 @@ form_case *form_cases_make(size_t *count, size_t *bytes) {
         one.paired = 1;
         cases = add(cases, count, bytes, &one, " p|q");
     }
-    for (n = 0; n < sizeof made / sizeof *made; n++) {
+    for (n = 0; n < sizeof made / sizeof *made && !newer; n++) {
         form_case one = made_case(n);
         char parts[32] = "";
         if (made[n].parts && strcmp(made[n].parts, "- - -") != 0)
@@ -511,12 +518,14 @@ form_case *form_cases_make(size_t *count, size_t *bytes) {
 
 /* ---- kernels ---- */
 
-void form_cases_write_header(FILE *file) {
-    fprintf(file, ".version 8.6\n.target sm_90\n.address_size 64\n");
+void form_cases_write_header(bool newer, FILE *file) {
+    fprintf(file, newer ? ".version 8.7\n.target sm_100a\n.address_size 64\n"
+                        : ".version 8.6\n.target sm_90\n.address_size 64\n");
 }
 
 static const char *letter(ptx_type type) {
     return type == PTX_PRED               ? "p"
+           : type == PTX_B8               ? "b"
            : acu_ptx_type_size(type) <= 2 ? "h"
            : acu_ptx_type_size(type) == 4 ? "r"
                                           : "d";
@@ -532,7 +541,8 @@ static void write_load(FILE *file, ptx_type type, unsigned source, unsigned of) 
                 source + 10);
         return;
     }
-    fprintf(file, "ld.global.b%u %%%s%u, [%%d0+%zu];\n", size * 8, letter(type), source + 10, at);
+    fprintf(file, "ld.global.b%u %%%s%u, [%%d0+%zu];\n", type == PTX_B8 ? 8 : size * 8,
+            letter(type), source + 10, at);
 }
 
 /* Makes an operand of a quarter of the threads the NaN that stands for what lies outside of a
@@ -576,8 +586,8 @@ void form_case_write(const form_case *one, FILE *file) {
     bool borrow = strncmp(one->opcode, "sub", 3) == 0;
     size_t at = 0;
     fprintf(file, ".visible .entry %s(.param .u64 in, .param .u64 out)\n{\n", one->entry);
-    fprintf(file,
-            ".reg .pred %%p<20>;\n.reg .b16 %%h<20>;\n.reg .b32 %%r<20>;\n.reg .b64 %%d<20>;\n");
+    fprintf(file, ".reg .pred %%p<20>;\n.reg .b8 %%b<20>;\n.reg .b16 %%h<20>;\n.reg .b32 "
+                  "%%r<20>;\n.reg .b64 %%d<20>;\n");
     fprintf(file, "ld.param.u64 %%d1, [in];\nld.param.u64 %%d2, [out];\nmov.u32 %%r0, %%tid.x;\n");
     for (unsigned n = 0; n < one->sources; n++)
         if (!one->last || n + 1u < one->sources)

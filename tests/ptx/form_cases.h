@@ -3,6 +3,7 @@
 #ifndef TESTS_PTX_FORM_CASES_H
 #define TESTS_PTX_FORM_CASES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,14 +27,14 @@ typedef struct form_case {
 } form_case;
 
 /* Returns all cases, with `*count` of them and the bytes of all results; the caller frees the
- * array. */
-form_case *form_cases_make(size_t *count, size_t *bytes);
+ * array. `newer`: those that a GPU of compute capability 9.0 lacks, instead of the others. */
+form_case *form_cases_make(bool newer, size_t *count, size_t *bytes);
 /* Returns the operands' bytes, of which `*bytes` is the size: for each kind and each source, an
  * element for each thread. */
 unsigned char *form_cases_input(size_t *bytes);
 /* Writes the PTX of a case; the parameters of the kernel are the addresses of the input and of the
  * case's results. */
 void form_case_write(const form_case *one, FILE *file);
-void form_cases_write_header(FILE *file);
+void form_cases_write_header(bool newer, FILE *file);
 
 #endif

@@ -8,14 +8,17 @@
 
 /* ---- narrow formats ---- */
 
-/* A format: bits of the exponent and of the fraction. `finite`: it has no infinities (e4m3). */
+/* A format: bits of the exponent and of the fraction. `finite`: it has no infinities (e4m3).
+ * `all_numbers`: nor has it a NaN, whose bits are those of the largest number (e2m1). */
 typedef struct narrow_format {
     int exponent, fraction;
-    bool finite;
+    bool finite, all_numbers;
 } narrow_format;
 
-static const narrow_format format_f16 = {5, 10, false}, format_bf16 = {8, 7, false},
-                           format_e4m3 = {4, 3, true}, format_e5m2 = {5, 2, false};
+static const narrow_format format_f16 = {5, 10, false, false}, format_bf16 = {8, 7, false, false},
+                           format_e4m3 = {4, 3, true, false}, format_e5m2 = {5, 2, false, false},
+                           format_e2m3 = {2, 3, true, true}, format_e3m2 = {3, 2, true, true},
+                           format_e2m1 = {2, 1, true, true};
 
 /* Rounds to a narrow format, from the exact value: 'n' to nearest, 'z' towards zero, 'm' down, 'p'
  * up. With `satfinite` what is too large becomes the largest number. */
@@ -25,7 +28,7 @@ static inline uint32_t to_narrow(double value, narrow_format format, char way, b
     uint32_t sign = (uint32_t)(bits >> 63) << (format.exponent + format.fraction);
     uint32_t infinite = ((UINT32_C(1) << format.exponent) - 1) << format.fraction;
     uint32_t nan = infinite | ((UINT32_C(1) << format.fraction) - 1);
-    uint32_t largest = format.finite ? nan - 1 : infinite - 1;
+    uint32_t largest = format.all_numbers ? nan : format.finite ? nan - 1 : infinite - 1;
     if (value != value)
         return nan;
     int exponent = (int)(bits >> 52 & 0x7ff) - 1023 + bias;
@@ -57,7 +60,7 @@ static inline double of_narrow(uint32_t bits, narrow_format format) {
     int exponent = (int)(bits >> format.fraction & ((UINT32_C(1) << format.exponent) - 1));
     bool negative = bits >> (format.exponent + format.fraction) & 1;
     double value;
-    if (exponent == (1 << format.exponent) - 1 &&
+    if (!format.all_numbers && exponent == (1 << format.exponent) - 1 &&
         (!format.finite || fraction == (UINT32_C(1) << format.fraction) - 1))
         value = fraction ? (double)NAN : (double)INFINITY;
     else if (exponent)
@@ -66,6 +69,24 @@ static inline double of_narrow(uint32_t bits, narrow_format format) {
     else
         value = ldexp((double)fraction, 1 - bias - format.fraction);
     return negative ? -value : value;
+}
+
+/* Returns the exponent of a float as a power of two without a sign (ue8m0), of which 0xff is NaN:
+ * the next lower one, or with `up` the next higher one. */
+static inline uint16_t power_of(uint32_t bits, bool up, bool satfinite) {
+    uint32_t magnitude = bits & 0x7fffffff;
+    uint32_t power = magnitude >> 23;
+    if (magnitude > 0x7f800000)
+        return 0xff;
+    /* Exponent 0 is 2^-127, which is a subnormal float. */
+    if (up && power < 0xff && magnitude & 0x7fffff && magnitude > 0x400000)
+        power++;
+    return (uint16_t)(power == 0xff && satfinite ? 0xfe : power);
+}
+
+/* Returns the bf16 of a power of two. */
+static inline uint16_t bf16_of_power(uint32_t power) {
+    return (uint16_t)(power == 0xff ? 0x7fff : power ? power << 7 : 0x40);
 }
 
 /* ---- f16 and bf16 ---- */
@@ -243,6 +264,20 @@ static inline uint16_t plain(uint16_t a) {
 
 static inline float relu_f32(float a) {
     return a != a ? float_of(0x7fffffff) : a > 0 ? a : 0;
+}
+
+/* Returns the number as bf16, rounded away from zero where the random bits and those that are cut
+ * off carry. */
+static inline uint16_t bf16_rs(float a, uint32_t random) {
+    uint32_t bits = bits_of(a);
+    if (a != a)
+        return 0x7fff;
+    return (uint16_t)(isinf(a) ? bits >> 16 : (bits + (random & 0xffff)) >> 16);
+}
+
+static inline uint16_t bf16_finite_rs(float a, uint32_t random) {
+    uint16_t bits = bf16_rs(a, random);
+    return (bits & 0x7fff) == 0x7f80 ? bits - 1 : bits;
 }
 
 /* tf32: a float whose last 13 bits are not used. */

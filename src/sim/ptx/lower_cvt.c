@@ -49,12 +49,27 @@ static ptx_slot source(ptx_lowering *l, const ptx_operand *o, ptx_type type) {
     return narrow;
 }
 
+/* Refuses registers that are wider than their type where ptxas does: beside bf16, tf32, and numbers
+ * of 8 bits and fewer. */
+static void check_widths(ptx_lowering *l, const ptx_instruction *i, const ptx_form *form) {
+    bool exact = false;
+    for (unsigned n = 0; n <= form->sources; n++)
+        exact |= form->types[n] == PTX_BF16 || form->types[n] == PTX_BF16X2 ||
+                 form->types[n] == PTX_B16 || form->types[n] == PTX_B8;
+    exact |= strstr(i->opcode, ".tf32") != NULL;
+    for (unsigned n = 0; n <= form->sources && exact; n++)
+        if (i->operands[n].kind == PTX_REGISTER &&
+            acu_ptx_type_size(i->operands[n].type) != acu_ptx_type_size((ptx_type)form->types[n]))
+            acu_ptx_invalid(l, "Arguments mismatch for instruction 'cvt'");
+}
+
 void acu_ptx_lower_cvt(ptx_lowering *l, const ptx_instruction *i) {
     const ptx_form *form = acu_ptx_form_find(i->opcode);
     if (!form)
         acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
     if (i->operand_count != 1u + form->sources)
         acu_ptx_invalid(l, "Arguments mismatch for instruction 'cvt'");
+    check_widths(l, i, form);
     ptx_slot slots[6] = {0};
     ptx_type type = (ptx_type)form->types[0];
     const ptx_operand *d = &i->operands[0];

@@ -7,6 +7,7 @@
 #include "sim/ptx/registers.h"
 #include "sim/ptx/stop.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,13 +185,52 @@ void acu_ptx_lower_form(ptx_lowering *l, const ptx_form *form, const ptx_slot *s
     }
 }
 
+/* Returns the slot of a number, without its sign if `magnitude`. */
+static ptx_slot source_of_three(ptx_lowering *l, const ptx_operand *o, bool magnitude) {
+    const ptx_slot from = acu_ptx_source(l, o, PTX_F32);
+    if (!magnitude)
+        return from;
+    const ptx_slot slots[] = {acu_ptx_temp(l, 4), from};
+    acu_ptx_lower_form(l, acu_ptx_form_find("abs.f32"), slots);
+    return slots[0];
+}
+
+/* Lowers min or max of three floats: that of the first two, and of the third one. False if it is
+ * not that. */
+static bool lower_three(ptx_lowering *l, const ptx_instruction *i) {
+    ptx_words words;
+    if (i->operand_count != 4 || !(acu_ptx_is(i, "min") || acu_ptx_is(i, "max")))
+        return false;
+    acu_ptx_words(l, i, &words);
+    const bool flushes = acu_ptx_take(&words, "ftz"), keeps = acu_ptx_take(&words, "NaN"),
+               magnitude = acu_ptx_take(&words, "abs");
+    if (acu_ptx_take(&words, "xorsign"))
+        acu_ptx_invalid(l, "Illegal modifier '.xorsign' for instruction '%s'",
+                        acu_ptx_first_word(l));
+    if (acu_ptx_take_type(&words) != PTX_F32)
+        acu_ptx_mismatch(l);
+    acu_ptx_words_end(l, &words);
+    char two[32];
+    snprintf(two, sizeof two, "%.3s%s%s.f32", i->opcode, flushes ? ".ftz" : "",
+             keeps ? ".NaN" : "");
+    const ptx_form *form = acu_ptx_form_find(two);
+    const ptx_slot a = source_of_three(l, &i->operands[1], magnitude),
+                   b = source_of_three(l, &i->operands[2], magnitude),
+                   c = source_of_three(l, &i->operands[3], magnitude);
+    acu_ptx_refuse_sink(l, &i->operands[0]);
+    const ptx_slot d = acu_ptx_target(l, &i->operands[0], PTX_F32), first = acu_ptx_temp(l, 4);
+    acu_ptx_lower_form(l, form, (const ptx_slot[]){first, a, b});
+    acu_ptx_lower_form(l, form, (const ptx_slot[]){d, first, c});
+    return true;
+}
+
 void acu_ptx_lower_by_form(ptx_lowering *l, const ptx_instruction *i) {
+    if (lower_three(l, i))
+        return;
     const ptx_form *form = acu_ptx_form_find(i->opcode);
     if (!form)
         acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
     unsigned results = form->results, count = results + form->sources;
-    if (i->operand_count == 4 && count == 3 && (acu_ptx_is(i, "min") || acu_ptx_is(i, "max")))
-        acu_ptx_not_simulated(l, "the simulator does not execute '%s' of three numbers", i->opcode);
     if (i->operand_count != count)
         acu_ptx_mismatch(l);
     ptx_slot slots[6] = {0};

@@ -288,6 +288,36 @@ static uint32_t reduce(int kind, bool is_signed, uint32_t a, uint32_t b) {
     }
 }
 
+/* Floats: -0 is less than 0. `count`: a NaN is the result; else it is only where there is nothing
+ * else. */
+static uint32_t reduce_float(int kind, bool keeps_nan, uint32_t a, uint32_t b) {
+    enum { INFINITE = 0x7f800000, NO_NUMBER = 0x7fffffff };
+    const bool a_is = (a & NO_NUMBER) > INFINITE, b_is = (b & NO_NUMBER) > INFINITE;
+    if (a_is || b_is)
+        return keeps_nan || (a_is && b_is) ? NO_NUMBER : a_is ? b : a;
+    /* The bits of floats that are turned like this are in the order of the floats. */
+    const int32_t x = (int32_t)(a ^ (a >> 31 ? NO_NUMBER : 0)),
+                  y = (int32_t)(b ^ (b >> 31 ? NO_NUMBER : 0));
+    return (kind == MIN) == (x < y) ? a : b;
+}
+
+static void do_redux_float(ptx_warp *w, const ptx_op *op) {
+    uint32_t value[PTX_LANES], *d = ptx_at(w, op->d);
+    memcpy(value, ptx_at(w, op->b), sizeof value);
+    for (unsigned i = 0; i < PTX_LANES && op->flags; i++)
+        value[i] &= 0x7fffffff;
+    for (unsigned i = 0; i < PTX_LANES; i++) {
+        uint32_t left = members_of(w, op, i);
+        if (!(w->mask >> i & 1) || !left)
+            continue;
+        uint32_t result = value[__builtin_ctz(left)];
+        result = reduce_float((int)op->value, op->count, result, result);
+        for (left &= left - 1; left; left &= left - 1)
+            result = reduce_float((int)op->value, op->count, result, value[__builtin_ctz(left)]);
+        d[i] = result;
+    }
+}
+
 static void do_redux(ptx_warp *w, const ptx_op *op) {
     uint32_t value[PTX_LANES], *d = ptx_at(w, op->d);
     memcpy(value, ptx_at(w, op->b), sizeof value);
@@ -307,18 +337,21 @@ void acu_ptx_lower_redux(ptx_lowering *l, const ptx_instruction *i) {
     acu_ptx_words(l, i, &words);
     acu_ptx_take(&words, "sync");
     int kind = acu_ptx_take_one(&words, "add min max and or xor");
+    bool magnitude = acu_ptx_take(&words, "abs"), keeps = acu_ptx_take(&words, "NaN");
     ptx_type type = acu_ptx_take_type(&words);
     acu_ptx_words_end(l, &words);
-    if (type == PTX_F32)
-        acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
     if (kind < 0 || i->operand_count != 3)
         acu_ptx_mismatch(l);
+    if (type == PTX_F32 ? kind != MIN && kind != MAX : magnitude || keeps)
+        acu_ptx_invalid(l, "Incorrect type '.%s' for operation in instruction '%s'",
+                        acu_ptx_type_name(type), acu_ptx_first_word(l));
     ptx_slot value = acu_ptx_source(l, &i->operands[1], type),
              members = acu_ptx_source(l, &i->operands[2], PTX_B32);
     ptx_slot d = acu_ptx_target(l, &i->operands[0], type);
-    ptx_op *op = emit_sync(l, do_redux, members);
+    ptx_op *op = emit_sync(l, type == PTX_F32 ? do_redux_float : do_redux, members);
     op->b = value;
     op->d = d;
     op->value = kind;
-    op->flags = type == PTX_S32;
+    op->flags = type == PTX_F32 ? magnitude : type == PTX_S32;
+    op->count = keeps;
 }
