@@ -382,8 +382,9 @@ static void ask_wide_rows(unsigned variant) {
      * word; element 4 * row is the first of its quarter. */
     for (unsigned row = 0; row < 4; row++)
         in_words[IMAGE / 4 + (row * 4 + row % 2 * 2) * LANE_WORDS + row / 2 * 2] = 0x3c00;
-    for (unsigned lane = 0; lane < WARP_GROUP; lane++)
-        in_words[IMAGE / 4 + lane * LANE_WORDS + METADATA] = 0x44444444;
+    for (unsigned n = 0; n < BLOCKS * WARP_GROUP; n++)
+        in_words[n / WARP_GROUP * BLOCK_WORDS + IMAGE / 4 + n % WARP_GROUP * LANE_WORDS +
+                 METADATA] = 0x44444444;
     int code = run_product(&p);
     printf("wgmma.sp b, swizzle 32, leading %u, stride %u: %d", places[variant][0],
            places[variant][1], code);

@@ -280,6 +280,12 @@ static inline uint16_t bf16_finite_rs(float a, uint32_t random) {
     return (bits & 0x7fff) == 0x7f80 ? bits - 1 : bits;
 }
 
+/* Returns 0 where a factor is the NaN that a tensor map puts in the place of what lies outside of
+ * the tensor, with or without a sign; else the result. */
+static inline uint16_t unless_outside(uint16_t result, uint32_t a, uint32_t b) {
+    return (a & 0x7fff) == 0x7ff7 || (b & 0x7fff) == 0x7ff7 ? 0 : result;
+}
+
 /* tf32: a float whose last 13 bits are not used. */
 static inline uint32_t tf32_rna(float a) {
     uint32_t bits = bits_of(a);

@@ -68,7 +68,7 @@ static int64_t first(const video *v, int64_t a, int64_t b) {
     case VSET:
         return compare(v->comparison, a, b);
     case VSHL:
-        return (int64_t)((uint64_t)a << by);
+        return (int64_t)((uint64_t)a << by << 30) >> 30; /* 34 bits, as a GPU has here */
     default:
         return a >> by;
     }
@@ -233,8 +233,8 @@ static void read_opcode(ptx_lowering *l, const ptx_instruction *i, video *v) {
     v->second = acu_ptx_take_one(&words, "add min max") + ADD;
     acu_ptx_words_end(l, &words);
     /* What a GPU does is not clear here. */
-    if (v->saturates &&
-        (v->operation == VSHL || (!v->d_signed && v->operation <= VSUB && v->second >= MIN)))
+    if (v->saturates && ((v->operation == VSHL && v->second >= ADD) ||
+                         (!v->d_signed && v->operation <= VSUB && v->second >= MIN)))
         acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
 }
 

@@ -39,7 +39,7 @@ static uint64_t place_of(const described *d, bool transposed, unsigned n, unsign
     const unsigned chunks = 1u << d->swizzle; /* that are swizzled together */
     if (!transposed)
         return (uint64_t)n / 8 * d->stride + (uint64_t)n % 8 * chunks * CHUNK +
-               (uint64_t)c * (d->swizzle ? CHUNK : d->leading);
+               (uint64_t)(c / chunks) * d->leading + (uint64_t)(c % chunks) * CHUNK;
     uint64_t far = d->swizzle ? d->leading : d->stride, deep = d->swizzle ? d->stride : d->leading;
     return n / chunks * far + (uint64_t)n % chunks * CHUNK + c / 8 * deep +
            (uint64_t)c % 8 * chunks * CHUNK;
@@ -52,16 +52,6 @@ static bool read_chunk(ptx_warp *w, const ptx_op *op, const described *d, uint64
     uint64_t at = plain ^ (lines & ((1u << d->swizzle) - 1)) << 4;
     memcpy(chunk, acu_ptx_memory_at(w, op, 0, PTX_SHARED, at, CHUNK, CHUNK, false), CHUNK);
     return !looks || acu_ptx_check_async_read(w, op, 0, at, CHUNK);
-}
-
-/* What lies behind the chunks that are swizzled together is not known, but for transposed matrices.
- */
-static void check_width(ptx_warp *w, const ptx_op *op, const ptx_shared_matrix *m,
-                        const described *d) {
-    if (!m->transposed && d->swizzle && m->chunks > 1u << d->swizzle)
-        acu_ptx_fail(w, 0, op, 801, 0,
-                     "the simulator does not read rows of %u bytes that are swizzled by 32 bytes",
-                     m->chunks * CHUNK);
 }
 
 static uint32_t element_of(const char *chunk, unsigned size, unsigned n) {
@@ -78,7 +68,6 @@ void acu_ptx_shared_matrix_read(ptx_warp *w, const ptx_op *op, const ptx_shared_
     unsigned row = m->is_b ? 1 : k_count, column = m->is_b ? 8 : 1; /* of the tile */
     char chunk[CHUNK];
     bool right = true; /* one report is enough */
-    check_width(w, op, m, &d);
     for (unsigned n = 0; n < (m->transposed ? count / each : count); n++)
         for (unsigned c = 0; c < (m->transposed ? k_count : m->chunks); c++) {
             unsigned at = m->transposed ? first / each + n : first + n;
