@@ -591,9 +591,9 @@ static void refused(const char *text, const char *reason) {
 
 TEST(what_is_refused) {
     static char text[4000];
-    refused(".version 8.0\n.target sm_80\n.address_size 64\n.global .texref t;\n.entry k() {\n"
+    refused(".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .texref t) {\n"
             ".reg .f32 %f<5>;\ntex.1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [t, {%f1}];\nret;\n}\n",
-            "the simulator has no texture and surface references, such as t");
+            "no references that are parameters, such as t");
     snprintf(text, sizeof text, KERNEL, "txq.filter_mode.b32 %r10, [%d1];\n");
     refused(text, "'txq.filter_mode.b32', nor does CUDA");
     snprintf(text, sizeof text, KERNEL, "tex.2d.v4.u32.f32 " RESULT ", [%d1, %d2, {%f1, %f2}];\n");

@@ -502,6 +502,8 @@ cudaError_t acu_sim_cuModuleGetFunctionCount(unsigned int *count, CUmodule mod);
 cudaError_t acu_sim_cuModuleGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod,
                                       const char *name);
 cudaError_t acu_sim_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode);
+cudaError_t acu_sim_cuModuleGetSurfRef(CUsurfref *pSurfRef, CUmodule hmod, const char *name);
+cudaError_t acu_sim_cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const char *name);
 cudaError_t acu_sim_cuModuleLoad(CUmodule *module, const char *fname);
 cudaError_t acu_sim_cuModuleLoadData(CUmodule *module, const void *image);
 cudaError_t acu_sim_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
@@ -612,6 +614,8 @@ cudaError_t acu_sim_cuSurfObjectCreate(CUsurfObject *pSurfObject,
 cudaError_t acu_sim_cuSurfObjectDestroy(CUsurfObject surfObject);
 cudaError_t acu_sim_cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc,
                                                 CUsurfObject surfObject);
+cudaError_t acu_sim_cuSurfRefGetArray(CUarray *phArray, CUsurfref hSurfRef);
+cudaError_t acu_sim_cuSurfRefSetArray(CUsurfref hSurfRef, CUarray hArray, unsigned int Flags);
 cudaError_t acu_sim_cuTensorMapEncodeIm2col(CUtensorMap *tensorMap,
                                             CUtensorMapDataType tensorDataType,
                                             cuuint32_t tensorRank, void *globalAddress,
@@ -660,6 +664,37 @@ cudaError_t acu_sim_cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc, CUt
 cudaError_t acu_sim_cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *pResViewDesc,
                                                    CUtexObject texObject);
 cudaError_t acu_sim_cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *pTexDesc, CUtexObject texObject);
+cudaError_t acu_sim_cuTexRefGetAddress(CUdeviceptr *pdptr, CUtexref hTexRef);
+cudaError_t acu_sim_cuTexRefGetAddressMode(CUaddress_mode *pam, CUtexref hTexRef, int dim);
+cudaError_t acu_sim_cuTexRefGetArray(CUarray *phArray, CUtexref hTexRef);
+cudaError_t acu_sim_cuTexRefGetBorderColor(float *pBorderColor, CUtexref hTexRef);
+cudaError_t acu_sim_cuTexRefGetFilterMode(CUfilter_mode *pfm, CUtexref hTexRef);
+cudaError_t acu_sim_cuTexRefGetFlags(unsigned int *pFlags, CUtexref hTexRef);
+cudaError_t acu_sim_cuTexRefGetFormat(CUarray_format *pFormat, int *pNumChannels, CUtexref hTexRef);
+cudaError_t acu_sim_cuTexRefGetMaxAnisotropy(int *pmaxAniso, CUtexref hTexRef);
+cudaError_t acu_sim_cuTexRefGetMipmapFilterMode(CUfilter_mode *pfm, CUtexref hTexRef);
+cudaError_t acu_sim_cuTexRefGetMipmapLevelBias(float *pbias, CUtexref hTexRef);
+cudaError_t acu_sim_cuTexRefGetMipmapLevelClamp(float *pminMipmapLevelClamp,
+                                                float *pmaxMipmapLevelClamp, CUtexref hTexRef);
+cudaError_t acu_sim_cuTexRefGetMipmappedArray(CUmipmappedArray *phMipmappedArray, CUtexref hTexRef);
+cudaError_t acu_sim_cuTexRefSetAddress(size_t *ByteOffset, CUtexref hTexRef, CUdeviceptr dptr,
+                                       size_t bytes);
+cudaError_t acu_sim_cuTexRefSetAddress2D(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR *desc,
+                                         CUdeviceptr dptr, size_t Pitch);
+cudaError_t acu_sim_cuTexRefSetAddressMode(CUtexref hTexRef, int dim, CUaddress_mode am);
+cudaError_t acu_sim_cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsigned int Flags);
+cudaError_t acu_sim_cuTexRefSetBorderColor(CUtexref hTexRef, float *pBorderColor);
+cudaError_t acu_sim_cuTexRefSetFilterMode(CUtexref hTexRef, CUfilter_mode fm);
+cudaError_t acu_sim_cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags);
+cudaError_t acu_sim_cuTexRefSetFormat(CUtexref hTexRef, CUarray_format fmt,
+                                      int NumPackedComponents);
+cudaError_t acu_sim_cuTexRefSetMaxAnisotropy(CUtexref hTexRef, unsigned int maxAniso);
+cudaError_t acu_sim_cuTexRefSetMipmapFilterMode(CUtexref hTexRef, CUfilter_mode fm);
+cudaError_t acu_sim_cuTexRefSetMipmapLevelBias(CUtexref hTexRef, float bias);
+cudaError_t acu_sim_cuTexRefSetMipmapLevelClamp(CUtexref hTexRef, float minMipmapLevelClamp,
+                                                float maxMipmapLevelClamp);
+cudaError_t acu_sim_cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedArray hMipmappedArray,
+                                              unsigned int Flags);
 cudaError_t acu_sim_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode);
 cudaError_t acu_sim_cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy,
                                        unsigned int initialRefcount, unsigned int flags);

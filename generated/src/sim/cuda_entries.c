@@ -3995,6 +3995,26 @@ CUresult acu_sim_entry_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuModuleGetSurfRef, cuModuleGetSurfRef, cuModuleGetSurfRef)
+CUresult acu_sim_entry_cuModuleGetSurfRef(CUsurfref *pSurfRef, CUmodule hmod, const char *name) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuModuleGetSurfRef(pSurfRef, hmod, name);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuModuleGetTexRef, cuModuleGetTexRef, cuModuleGetTexRef)
+CUresult acu_sim_entry_cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const char *name) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuModuleGetTexRef(pTexRef, hmod, name);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuModuleLoad, cuModuleLoad, cuModuleLoad)
 CUresult acu_sim_entry_cuModuleLoad(CUmodule *module, const char *fname) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -4939,6 +4959,26 @@ CUresult acu_sim_entry_cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuSurfRefGetArray, cuSurfRefGetArray, cuSurfRefGetArray)
+CUresult acu_sim_entry_cuSurfRefGetArray(CUarray *phArray, CUsurfref hSurfRef) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuSurfRefGetArray(phArray, hSurfRef);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuSurfRefSetArray, cuSurfRefSetArray, cuSurfRefSetArray)
+CUresult acu_sim_entry_cuSurfRefSetArray(CUsurfref hSurfRef, CUarray hArray, unsigned int Flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuSurfRefSetArray(hSurfRef, hArray, Flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuTensorMapEncodeIm2col, cuTensorMapEncodeIm2col, cuTensorMapEncodeIm2col)
 CUresult acu_sim_entry_cuTensorMapEncodeIm2col(CUtensorMap *tensorMap,
                                                CUtensorMapDataType tensorDataType,
@@ -5082,6 +5122,266 @@ CUresult acu_sim_entry_cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *pTexDesc,
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cuTexObjectGetTextureDesc(pTexDesc, texObject);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefGetAddress, cuTexRefGetAddress, cuTexRefGetAddress_v2)
+CUresult acu_sim_entry_cuTexRefGetAddress(CUdeviceptr *pdptr, CUtexref hTexRef) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefGetAddress(pdptr, hTexRef);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefGetAddressMode, cuTexRefGetAddressMode, cuTexRefGetAddressMode)
+CUresult acu_sim_entry_cuTexRefGetAddressMode(CUaddress_mode *pam, CUtexref hTexRef, int dim) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefGetAddressMode(pam, hTexRef, dim);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefGetArray, cuTexRefGetArray, cuTexRefGetArray)
+CUresult acu_sim_entry_cuTexRefGetArray(CUarray *phArray, CUtexref hTexRef) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefGetArray(phArray, hTexRef);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefGetBorderColor, cuTexRefGetBorderColor, cuTexRefGetBorderColor)
+CUresult acu_sim_entry_cuTexRefGetBorderColor(float *pBorderColor, CUtexref hTexRef) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefGetBorderColor(pBorderColor, hTexRef);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefGetFilterMode, cuTexRefGetFilterMode, cuTexRefGetFilterMode)
+CUresult acu_sim_entry_cuTexRefGetFilterMode(CUfilter_mode *pfm, CUtexref hTexRef) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefGetFilterMode(pfm, hTexRef);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefGetFlags, cuTexRefGetFlags, cuTexRefGetFlags)
+CUresult acu_sim_entry_cuTexRefGetFlags(unsigned int *pFlags, CUtexref hTexRef) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefGetFlags(pFlags, hTexRef);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefGetFormat, cuTexRefGetFormat, cuTexRefGetFormat)
+CUresult acu_sim_entry_cuTexRefGetFormat(CUarray_format *pFormat, int *pNumChannels,
+                                         CUtexref hTexRef) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefGetFormat(pFormat, pNumChannels, hTexRef);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefGetMaxAnisotropy, cuTexRefGetMaxAnisotropy, cuTexRefGetMaxAnisotropy)
+CUresult acu_sim_entry_cuTexRefGetMaxAnisotropy(int *pmaxAniso, CUtexref hTexRef) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefGetMaxAnisotropy(pmaxAniso, hTexRef);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefGetMipmapFilterMode, cuTexRefGetMipmapFilterMode, cuTexRefGetMipmapFilterMode)
+CUresult acu_sim_entry_cuTexRefGetMipmapFilterMode(CUfilter_mode *pfm, CUtexref hTexRef) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefGetMipmapFilterMode(pfm, hTexRef);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefGetMipmapLevelBias, cuTexRefGetMipmapLevelBias, cuTexRefGetMipmapLevelBias)
+CUresult acu_sim_entry_cuTexRefGetMipmapLevelBias(float *pbias, CUtexref hTexRef) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefGetMipmapLevelBias(pbias, hTexRef);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefGetMipmapLevelClamp, cuTexRefGetMipmapLevelClamp, cuTexRefGetMipmapLevelClamp)
+CUresult acu_sim_entry_cuTexRefGetMipmapLevelClamp(float *pminMipmapLevelClamp,
+                                                   float *pmaxMipmapLevelClamp, CUtexref hTexRef) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefGetMipmapLevelClamp(pminMipmapLevelClamp, pmaxMipmapLevelClamp,
+                                                     hTexRef);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefGetMipmappedArray, cuTexRefGetMipmappedArray, cuTexRefGetMipmappedArray)
+CUresult acu_sim_entry_cuTexRefGetMipmappedArray(CUmipmappedArray *phMipmappedArray,
+                                                 CUtexref hTexRef) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefGetMipmappedArray(phMipmappedArray, hTexRef);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefSetAddress, cuTexRefSetAddress, cuTexRefSetAddress_v2)
+CUresult acu_sim_entry_cuTexRefSetAddress(size_t *ByteOffset, CUtexref hTexRef, CUdeviceptr dptr,
+                                          size_t bytes) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefSetAddress(ByteOffset, hTexRef, dptr, bytes);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefSetAddress2D, cuTexRefSetAddress2D, cuTexRefSetAddress2D_v3)
+CUresult acu_sim_entry_cuTexRefSetAddress2D(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR *desc,
+                                            CUdeviceptr dptr, size_t Pitch) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefSetAddress2D(hTexRef, desc, dptr, Pitch);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefSetAddressMode, cuTexRefSetAddressMode, cuTexRefSetAddressMode)
+CUresult acu_sim_entry_cuTexRefSetAddressMode(CUtexref hTexRef, int dim, CUaddress_mode am) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefSetAddressMode(hTexRef, dim, am);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefSetArray, cuTexRefSetArray, cuTexRefSetArray)
+CUresult acu_sim_entry_cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsigned int Flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefSetArray(hTexRef, hArray, Flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefSetBorderColor, cuTexRefSetBorderColor, cuTexRefSetBorderColor)
+CUresult acu_sim_entry_cuTexRefSetBorderColor(CUtexref hTexRef, float *pBorderColor) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefSetBorderColor(hTexRef, pBorderColor);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefSetFilterMode, cuTexRefSetFilterMode, cuTexRefSetFilterMode)
+CUresult acu_sim_entry_cuTexRefSetFilterMode(CUtexref hTexRef, CUfilter_mode fm) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefSetFilterMode(hTexRef, fm);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefSetFlags, cuTexRefSetFlags, cuTexRefSetFlags)
+CUresult acu_sim_entry_cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefSetFlags(hTexRef, Flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefSetFormat, cuTexRefSetFormat, cuTexRefSetFormat)
+CUresult acu_sim_entry_cuTexRefSetFormat(CUtexref hTexRef, CUarray_format fmt,
+                                         int NumPackedComponents) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefSetFormat(hTexRef, fmt, NumPackedComponents);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefSetMaxAnisotropy, cuTexRefSetMaxAnisotropy, cuTexRefSetMaxAnisotropy)
+CUresult acu_sim_entry_cuTexRefSetMaxAnisotropy(CUtexref hTexRef, unsigned int maxAniso) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefSetMaxAnisotropy(hTexRef, maxAniso);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefSetMipmapFilterMode, cuTexRefSetMipmapFilterMode, cuTexRefSetMipmapFilterMode)
+CUresult acu_sim_entry_cuTexRefSetMipmapFilterMode(CUtexref hTexRef, CUfilter_mode fm) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefSetMipmapFilterMode(hTexRef, fm);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefSetMipmapLevelBias, cuTexRefSetMipmapLevelBias, cuTexRefSetMipmapLevelBias)
+CUresult acu_sim_entry_cuTexRefSetMipmapLevelBias(CUtexref hTexRef, float bias) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefSetMipmapLevelBias(hTexRef, bias);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefSetMipmapLevelClamp, cuTexRefSetMipmapLevelClamp, cuTexRefSetMipmapLevelClamp)
+CUresult acu_sim_entry_cuTexRefSetMipmapLevelClamp(CUtexref hTexRef, float minMipmapLevelClamp,
+                                                   float maxMipmapLevelClamp) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefSetMipmapLevelClamp(hTexRef, minMipmapLevelClamp,
+                                                     maxMipmapLevelClamp);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuTexRefSetMipmappedArray, cuTexRefSetMipmappedArray, cuTexRefSetMipmappedArray)
+CUresult acu_sim_entry_cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedArray hMipmappedArray,
+                                                 unsigned int Flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuTexRefSetMipmappedArray(hTexRef, hMipmappedArray, Flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
@@ -5820,6 +6120,10 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      (acu_fn)acu_sim_entry_cuModuleGetGlobal, false, 2000},
     {&acu_function_cuModuleGetLoadingMode, "cuModuleGetLoadingMode",
      (acu_fn)acu_sim_entry_cuModuleGetLoadingMode, false, 11070},
+    {&acu_function_cuModuleGetSurfRef, "cuModuleGetSurfRef",
+     (acu_fn)acu_sim_entry_cuModuleGetSurfRef, false, 3000},
+    {&acu_function_cuModuleGetTexRef, "cuModuleGetTexRef", (acu_fn)acu_sim_entry_cuModuleGetTexRef,
+     false, 2000},
     {&acu_function_cuModuleLoad, "cuModuleLoad", (acu_fn)acu_sim_entry_cuModuleLoad, false, 2000},
     {&acu_function_cuModuleLoadData, "cuModuleLoadData", (acu_fn)acu_sim_entry_cuModuleLoadData,
      false, 2000},
@@ -5984,6 +6288,10 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      (acu_fn)acu_sim_entry_cuSurfObjectDestroy, false, 5000},
     {&acu_function_cuSurfObjectGetResourceDesc, "cuSurfObjectGetResourceDesc",
      (acu_fn)acu_sim_entry_cuSurfObjectGetResourceDesc, false, 5000},
+    {&acu_function_cuSurfRefGetArray, "cuSurfRefGetArray", (acu_fn)acu_sim_entry_cuSurfRefGetArray,
+     false, 3000},
+    {&acu_function_cuSurfRefSetArray, "cuSurfRefSetArray", (acu_fn)acu_sim_entry_cuSurfRefSetArray,
+     false, 3000},
     {&acu_function_cuTensorMapEncodeIm2col, "cuTensorMapEncodeIm2col",
      (acu_fn)acu_sim_entry_cuTensorMapEncodeIm2col, false, 12000},
     {&acu_function_cuTensorMapEncodeIm2colWide, "cuTensorMapEncodeIm2colWide",
@@ -6002,6 +6310,56 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      (acu_fn)acu_sim_entry_cuTexObjectGetResourceViewDesc, false, 5000},
     {&acu_function_cuTexObjectGetTextureDesc, "cuTexObjectGetTextureDesc",
      (acu_fn)acu_sim_entry_cuTexObjectGetTextureDesc, false, 5000},
+    {&acu_function_cuTexRefGetAddressMode, "cuTexRefGetAddressMode",
+     (acu_fn)acu_sim_entry_cuTexRefGetAddressMode, false, 2000},
+    {&acu_function_cuTexRefGetAddress, "cuTexRefGetAddress_v2",
+     (acu_fn)acu_sim_entry_cuTexRefGetAddress, false, 2000},
+    {&acu_function_cuTexRefGetArray, "cuTexRefGetArray", (acu_fn)acu_sim_entry_cuTexRefGetArray,
+     false, 2000},
+    {&acu_function_cuTexRefGetBorderColor, "cuTexRefGetBorderColor",
+     (acu_fn)acu_sim_entry_cuTexRefGetBorderColor, false, 8000},
+    {&acu_function_cuTexRefGetFilterMode, "cuTexRefGetFilterMode",
+     (acu_fn)acu_sim_entry_cuTexRefGetFilterMode, false, 2000},
+    {&acu_function_cuTexRefGetFlags, "cuTexRefGetFlags", (acu_fn)acu_sim_entry_cuTexRefGetFlags,
+     false, 2000},
+    {&acu_function_cuTexRefGetFormat, "cuTexRefGetFormat", (acu_fn)acu_sim_entry_cuTexRefGetFormat,
+     false, 2000},
+    {&acu_function_cuTexRefGetMaxAnisotropy, "cuTexRefGetMaxAnisotropy",
+     (acu_fn)acu_sim_entry_cuTexRefGetMaxAnisotropy, false, 5000},
+    {&acu_function_cuTexRefGetMipmapFilterMode, "cuTexRefGetMipmapFilterMode",
+     (acu_fn)acu_sim_entry_cuTexRefGetMipmapFilterMode, false, 5000},
+    {&acu_function_cuTexRefGetMipmapLevelBias, "cuTexRefGetMipmapLevelBias",
+     (acu_fn)acu_sim_entry_cuTexRefGetMipmapLevelBias, false, 5000},
+    {&acu_function_cuTexRefGetMipmapLevelClamp, "cuTexRefGetMipmapLevelClamp",
+     (acu_fn)acu_sim_entry_cuTexRefGetMipmapLevelClamp, false, 5000},
+    {&acu_function_cuTexRefGetMipmappedArray, "cuTexRefGetMipmappedArray",
+     (acu_fn)acu_sim_entry_cuTexRefGetMipmappedArray, false, 5000},
+    {&acu_function_cuTexRefSetAddress2D, "cuTexRefSetAddress2D_v3",
+     (acu_fn)acu_sim_entry_cuTexRefSetAddress2D, false, 4010},
+    {&acu_function_cuTexRefSetAddressMode, "cuTexRefSetAddressMode",
+     (acu_fn)acu_sim_entry_cuTexRefSetAddressMode, false, 2000},
+    {&acu_function_cuTexRefSetAddress, "cuTexRefSetAddress_v2",
+     (acu_fn)acu_sim_entry_cuTexRefSetAddress, false, 2000},
+    {&acu_function_cuTexRefSetArray, "cuTexRefSetArray", (acu_fn)acu_sim_entry_cuTexRefSetArray,
+     false, 2000},
+    {&acu_function_cuTexRefSetBorderColor, "cuTexRefSetBorderColor",
+     (acu_fn)acu_sim_entry_cuTexRefSetBorderColor, false, 8000},
+    {&acu_function_cuTexRefSetFilterMode, "cuTexRefSetFilterMode",
+     (acu_fn)acu_sim_entry_cuTexRefSetFilterMode, false, 2000},
+    {&acu_function_cuTexRefSetFlags, "cuTexRefSetFlags", (acu_fn)acu_sim_entry_cuTexRefSetFlags,
+     false, 2000},
+    {&acu_function_cuTexRefSetFormat, "cuTexRefSetFormat", (acu_fn)acu_sim_entry_cuTexRefSetFormat,
+     false, 2000},
+    {&acu_function_cuTexRefSetMaxAnisotropy, "cuTexRefSetMaxAnisotropy",
+     (acu_fn)acu_sim_entry_cuTexRefSetMaxAnisotropy, false, 5000},
+    {&acu_function_cuTexRefSetMipmapFilterMode, "cuTexRefSetMipmapFilterMode",
+     (acu_fn)acu_sim_entry_cuTexRefSetMipmapFilterMode, false, 5000},
+    {&acu_function_cuTexRefSetMipmapLevelBias, "cuTexRefSetMipmapLevelBias",
+     (acu_fn)acu_sim_entry_cuTexRefSetMipmapLevelBias, false, 5000},
+    {&acu_function_cuTexRefSetMipmapLevelClamp, "cuTexRefSetMipmapLevelClamp",
+     (acu_fn)acu_sim_entry_cuTexRefSetMipmapLevelClamp, false, 5000},
+    {&acu_function_cuTexRefSetMipmappedArray, "cuTexRefSetMipmappedArray",
+     (acu_fn)acu_sim_entry_cuTexRefSetMipmappedArray, false, 5000},
     {&acu_function_cuThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode",
      (acu_fn)acu_sim_entry_cuThreadExchangeStreamCaptureMode, false, 10010},
     {&acu_function_cuUserObjectCreate, "cuUserObjectCreate",
@@ -6011,4 +6369,4 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
     {&acu_function_cuUserObjectRetain, "cuUserObjectRetain",
      (acu_fn)acu_sim_entry_cuUserObjectRetain, false, 11030},
 };
-const size_t acu_sim_cuda_entry_count = 451;
+const size_t acu_sim_cuda_entry_count = 480;

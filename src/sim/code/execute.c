@@ -9,6 +9,7 @@
 #include "sim/code/print.h"
 #include "sim/code/profile.h"
 #include "sim/code/stopped.h"
+#include "sim/code/reference.h"
 #include "sim/code/texture_unit.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
@@ -256,7 +257,10 @@ static void set_conditional(void *data, uint64_t handle, unsigned value) {
 
 static uint64_t find_variable(void *data, const ptx_variable *variable) {
     const machine *m = data;
-    return address_of_variable(m->module, variable->name);
+    const acu_sim_reference *r =
+        acu_ptx_is_reference(variable) ? acu_sim_reference_named(m->module, variable->name) : NULL;
+    return r ? (uint64_t)(r - m->module->references) + 1
+             : address_of_variable(m->module, variable->name);
 }
 
 static void print(void *data, const char *text, size_t size) {
@@ -292,7 +296,19 @@ static const void *open_object(void *data, uint64_t handle, bool is_surface) {
     return acu_sim_texture_unit_open(&m->unit, handle, is_surface);
 }
 
+static const char *why_not(void *data) {
+    const machine *m = data;
+    return m->unit.why;
+}
+
+static bool is_reference(void *data, uint64_t handle, bool is_surface) {
+    const machine *m = data;
+    return acu_sim_texture_unit_is_reference(&m->unit, handle, is_surface);
+}
+
 static const ptx_textures textures = {.open = open_object,
+                                      .why = why_not,
+                                      .is_reference = is_reference,
                                       .sample = acu_sim_texture_unit_sample,
                                       .find = acu_sim_texture_unit_find,
                                       .extent = acu_sim_texture_unit_extent,
@@ -370,6 +386,9 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
                  .device = function->module->device,
                  .in_graph = acu_sim_in_graph_of(prepared),
                  .kernel = function->entry->name,
+                 .unit = {.references = prepared->references,
+                          .reference_count =
+                              prepared->references ? function->module->image->reference_count : 0},
                  .checks = function->entry->code->watch.checks};
     ptx_machine needs = {.find = find_range,
                          .variable = find_variable,

@@ -26,8 +26,11 @@ void acu_sim_image_clear(acu_sim_code_image *image) {
         free(image->variables[i].name);
         free(image->variables[i].bytes);
     }
+    for (size_t i = 0; i < image->reference_count; i++)
+        free(image->references[i].name);
     free(image->entries);
     free(image->variables);
+    free(image->references);
     *image = (acu_sim_code_image){.refs = image->refs};
 }
 
@@ -203,6 +206,10 @@ static bool add_variables(acu_sim_code_image *to, acu_sim_code_image *from) {
 static cudaError_t take_text(acu_sim_code_image *image, acu_sim_code_image *beside) {
     if (!add_variables(image, beside))
         return cudaErrorMemoryAllocation;
+    image->references = beside->references;
+    image->reference_count = beside->reference_count;
+    beside->references = NULL;
+    beside->reference_count = 0;
     image->text = beside->text;
     image->text_size = beside->text_size;
     image->ptx = beside->ptx;

@@ -39,6 +39,12 @@ typedef struct acu_sim_variable {
     bool constant, managed;
 } acu_sim_variable;
 
+/* A texture or surface reference: a variable that the program binds. */
+typedef struct acu_sim_named_reference {
+    char *name;
+    bool is_surface;
+} acu_sim_named_reference;
+
 typedef struct acu_sim_code_image {
     unsigned refs;
     int version;  /* of the PTX: 80 is 8.0 */
@@ -47,7 +53,8 @@ typedef struct acu_sim_code_image {
     char variant; /* the architecture's letter: 'a' of sm_90a; '\0': none */
     acu_sim_entry *entries;
     acu_sim_variable *variables;
-    size_t entry_count, variable_count, constant_bytes;
+    acu_sim_named_reference *references;
+    size_t entry_count, variable_count, reference_count, constant_bytes;
     char *text; /* the PTX; NULL: the image has none */
     size_t text_size;
     struct ptx_module *ptx; /* what the text says; NULL without a text */

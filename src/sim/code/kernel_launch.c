@@ -3,6 +3,7 @@
  * operation runs a prepared launch, and so does a kernel node of a graph.
  */
 #include "sim/code/kernel_launch.h"
+#include "sim/code/reference.h"
 
 #include "core/record.h"
 #include "sim/behaviour.h"
@@ -411,6 +412,7 @@ static acu_sim_kernel_launch *new_launch(acu_sim_function *function,
         memcpy(made->attributes, attributes, listed);
     for (size_t i = 0; i < entry->param_count; i++)
         made->args[i] = made->arguments + entry->params[i].offset;
+    made->references = acu_sim_reference_copy(function->module);
     function->module->refs++;
     return made;
 }
@@ -419,6 +421,7 @@ void acu_sim_kernel_launch_free(acu_sim_kernel_launch *prepared) {
     if (!prepared)
         return;
     acu_sim_module_release(prepared->function->module);
+    free(prepared->references);
     free(prepared);
 }
 
@@ -435,6 +438,10 @@ acu_sim_kernel_launch *acu_sim_kernel_launch_clone(const acu_sim_kernel_launch *
     copy->cooperative = prepared->cooperative;
     copy->multiprocessors = prepared->multiprocessors;
     memcpy(copy->arguments, prepared->arguments, prepared->function->entry->param_bytes);
+    for (size_t n = 0; copy->references && prepared->references &&
+                       n < prepared->function->module->image->reference_count;
+         n++)
+        copy->references[n] = prepared->references[n];
     return copy;
 }
 

@@ -19,6 +19,7 @@ struct acu_sim_kernel_launch {
     unsigned attribute_count;
     char *arguments; /* the arguments' bytes, laid out as the kernel's parameters */
     void **args;     /* a pointer into `arguments` for each parameter */
+    struct acu_sim_reference *references; /* the module's, as they were; NULL: it has none */
 };
 
 /* All functions but acu_sim_kernel_launch_run() are called under the lock. */

@@ -1,5 +1,6 @@
 /* Modules and libraries: loading and unloading them, and finding what they contain. */
 #include "sim/code/module.h"
+#include "sim/code/reference.h"
 
 #include "sim/caller.h"
 #include "sim/code/compiled.h"
@@ -98,6 +99,7 @@ static void unload_module(acu_sim_module *module) {
     for (size_t i = 0; i < module->image->variable_count; i++)
         if (!module->library || !module->image->variables[i].managed)
             acu_sim_memory_variable_free(module->variables[i]);
+    acu_sim_reference_free(module);
     acu_sim_set_remove(&module_handles, module);
     for (acu_sim_module **at = &modules; *at; at = &(*at)->next)
         if (*at == module) {
@@ -129,7 +131,7 @@ static cudaError_t new_module(acu_sim_code_image *image, acu_sim_context *contex
     made->variables = calloc(at_least_one(image->variable_count), sizeof *made->variables);
     cudaError_t result = cudaErrorMemoryAllocation;
     if (made->functions && made->variables && acu_sim_set_add(&module_handles, made) &&
-        create_functions(made))
+        create_functions(made) && acu_sim_reference_create(made))
         result = create_variables(made);
     if (result)
         unload_module(made);

@@ -11,16 +11,18 @@
 
 typedef struct acu_sim_module acu_sim_module;
 typedef struct acu_sim_library acu_sim_library;
+typedef struct acu_sim_reference acu_sim_reference;
 
 struct acu_sim_module {
     unsigned refs; /* one while it is loaded, and one for each prepared launch */
     bool loaded;
     acu_sim_code_image *image;
     acu_sim_device *device;
-    acu_sim_library *library;    /* NULL: the program loaded the module alone */
-    acu_sim_function *functions; /* one for each kernel of the image */
-    void **variables;            /* the device address of each variable of the image */
-    const void *where;           /* where the program loaded it */
+    acu_sim_library *library;      /* NULL: the program loaded the module alone */
+    acu_sim_function *functions;   /* one for each kernel of the image */
+    void **variables;              /* the device address of each variable of the image */
+    acu_sim_reference *references; /* NULL: the image has none */
+    const void *where;             /* where the program loaded it */
     acu_sim_context *context;
     acu_sim_module *next, *next_of_library;
 };

@@ -104,7 +104,7 @@ static bool read_entries(acu_sim_code_image *image, ptx_module *module) {
 /* Returns whether the program can ask for the variable. One that is extern and used is the text's
  * own, as ptxas warns, unless the text is linked with another one. */
 static bool is_listed(const ptx_variable *v) {
-    return (v->space == PTX_GLOBAL || v->space == PTX_CONST) &&
+    return !acu_ptx_is_reference(v) && (v->space == PTX_GLOBAL || v->space == PTX_CONST) &&
            (v->linkage != PTX_EXTERN || (v->used && v->size));
 }
 
@@ -131,6 +131,21 @@ static bool read_variables(acu_sim_code_image *image, const ptx_module *module) 
     for (const ptx_variable *v = module->variables; v && good; v = v->next)
         if (is_listed(v))
             good = read_variable(image, v);
+    return good;
+}
+
+static bool read_references(acu_sim_code_image *image, const ptx_module *module) {
+    size_t count = 0;
+    for (const ptx_variable *v = module->variables; v; v = v->next)
+        count += acu_ptx_is_reference(v);
+    image->references = calloc(count + 1, sizeof *image->references);
+    bool good = image->references != NULL;
+    for (const ptx_variable *v = module->variables; v && good; v = v->next)
+        if (acu_ptx_is_reference(v)) {
+            acu_sim_named_reference *r = &image->references[image->reference_count++];
+            *r = (acu_sim_named_reference){strdup(v->name), v->type == PTX_SURFREF};
+            good = r->name != NULL;
+        }
     return good;
 }
 
@@ -183,7 +198,7 @@ cudaError_t acu_sim_ptx_read(const char *text, size_t size, int newest, acu_sim_
     image->target = image->ptx->target;
     image->variant = image->ptx->variant;
     return read_entries(image, image->ptx) && read_variables(image, image->ptx) &&
-                   keep_text(image, text, size)
+                   read_references(image, image->ptx) && keep_text(image, text, size)
                ? cudaSuccess
                : cudaErrorMemoryAllocation;
 }

@@ -1,6 +1,8 @@
 /* What kernels that are executed ask of textures and surfaces. */
 #include "sim/code/texture_unit.h"
 
+#include "sim/code/reference.h"
+
 #include "sim/memory/sample.h"
 #include "sim/memory/surface.h"
 
@@ -13,6 +15,7 @@ typedef struct acu_sim_opened {
     acu_sim_texture object;
     acu_sim_image image;        /* of a texture */
     const acu_sim_array *array; /* of a surface */
+    bool is_empty;              /* a reference that is not bound, where a GPU reads zeros */
     struct acu_sim_opened *next;
 } opened;
 
@@ -41,12 +44,37 @@ static opened *open_now(uint64_t handle, const acu_sim_texture *object) {
     return NULL;
 }
 
+bool acu_sim_texture_unit_is_reference(const acu_sim_texture_unit *unit, uint64_t handle,
+                                       bool is_surface) {
+    return handle - 1 < unit->reference_count &&
+           unit->references[handle - 1].is_surface == is_surface;
+}
+
+/* Opens a reference of the launch; NULL: the unit says why. */
+static opened *open_reference(acu_sim_texture_unit *unit, uint64_t handle) {
+    const acu_sim_reference *r = &unit->references[handle - 1];
+    acu_sim_texture object;
+    if (r->bound) {
+        unit->why = acu_sim_reference_object(r, &object);
+        return unit->why ? NULL : open_now(handle, &object);
+    }
+    opened *o = calloc(1, sizeof *o);
+    if (o)
+        *o = (opened){.handle = handle, .object = {.is_surface = r->is_surface}, .is_empty = true};
+    return o;
+}
+
 const void *acu_sim_texture_unit_open(acu_sim_texture_unit *unit, uint64_t handle,
                                       bool is_surface) {
     pthread_mutex_lock(&acu_sim_lock);
-    opened *o = find_opened(unit, handle, is_surface);
-    const acu_sim_texture *object = o ? NULL : acu_sim_texture_of(handle, is_surface);
-    if (object && (o = open_now(handle, object))) {
+    opened *known = find_opened(unit, handle, is_surface), *o = known;
+    const acu_sim_texture *object = NULL;
+    unit->why = NULL;
+    if (!known && acu_sim_texture_unit_is_reference(unit, handle, is_surface))
+        o = open_reference(unit, handle);
+    else if (!known && (object = acu_sim_texture_of(handle, is_surface)))
+        o = open_now(handle, object);
+    if (o && !known) {
         o->next = unit->opened;
         unit->opened = o;
     }
@@ -101,6 +129,9 @@ static acu_sim_texel sample(const acu_sim_image *image, const ptx_sample *s) {
 
 uint64_t acu_sim_texture_unit_sample(const void *texture, const ptx_sample *s, ptx_texel *texel) {
     const opened *o = texture;
+    *texel = (ptx_texel){.resident = true};
+    if (o->is_empty)
+        return 0;
     if (o->image.moves)
         pthread_mutex_lock(&acu_sim_lock);
     const acu_sim_texel read = sample(&o->image, s);
@@ -119,6 +150,9 @@ ptx_found acu_sim_texture_unit_find(const void *surface, const ptx_surface_place
                                     ptx_boundary boundary, char **at) {
     static const unsigned char boundaries[] = {ACU_SIM_TRAP, ACU_SIM_CLAMP, ACU_SIM_ZERO};
     const opened *o = surface;
+    *at = NULL;
+    if (o->is_empty)
+        return PTX_FOUND;
     acu_sim_access access = {.geometry = geometry_of(place->geometry),
                              .layer = place->layer,
                              .boundary = (acu_sim_boundary)boundaries[boundary],
@@ -135,6 +169,8 @@ ptx_found acu_sim_texture_unit_find(const void *surface, const ptx_surface_place
 }
 
 ptx_element_format acu_sim_texture_unit_format(const void *surface) {
+    if (((const opened *)surface)->is_empty)
+        return (ptx_element_format){PTX_ELEMENT_UNSIGNED, 1, 4};
     const struct cudaChannelFormatDesc *f = &((const opened *)surface)->array->desc;
     const unsigned channels = 1u + (f->y != 0) + (f->z != 0) + (f->w != 0);
     return (ptx_element_format){f->f == cudaChannelFormatKindSigned     ? PTX_ELEMENT_SIGNED
@@ -165,6 +201,8 @@ static ptx_extent extent_of_image(const acu_sim_image *image, uint32_t level) {
 
 ptx_extent acu_sim_texture_unit_extent(const void *object, uint32_t level) {
     const opened *o = object;
+    if (o->is_empty)
+        return (ptx_extent){0, 0, 0};
     if (o->object.is_surface)
         return extent_of_array(o->array, true);
     return level < o->image.level_count ? extent_of_image(&o->image, level) : (ptx_extent){0, 0, 0};

@@ -8,11 +8,19 @@
  */
 typedef struct acu_sim_texture_unit {
     struct acu_sim_opened *opened; /* NULL: none yet */
+    /* The launch's references: that of number n, from 0 on, has the handle n + 1. */
+    const struct acu_sim_reference *references;
+    size_t reference_count;
+    const char *why; /* the last one could not be opened; NULL: not known */
 } acu_sim_texture_unit;
 
 /* Returns the object of a handle; NULL: there is none, or no memory for it. The lock is not held.
  */
 const void *acu_sim_texture_unit_open(acu_sim_texture_unit *unit, uint64_t handle, bool is_surface);
+
+/* Returns whether the handle is that of a reference of the sort. */
+bool acu_sim_texture_unit_is_reference(const acu_sim_texture_unit *unit, uint64_t handle,
+                                       bool is_surface);
 
 /* Frees what the launch opened. */
 void acu_sim_texture_unit_close(acu_sim_texture_unit *unit);

@@ -2,6 +2,7 @@
 #include "sim/code/function.h"
 #include "sim/code/image.h"
 #include "sim/code/module.h"
+#include "sim/code/reference.h"
 #include "sim/device/context.h"
 #include "sim/driver/driver.h"
 
@@ -109,8 +110,10 @@ static cudaError_t get_variable(const acu_sim_module *module, const char *name, 
     if (!*name)
         return cudaErrorInvalidValue;
     if (index < 0)
-        return acu_sim_image_entry(module->image, name) < 0 ? cudaErrorSymbolNotFound
-                                                            : cudaErrorInvalidValue;
+        return acu_sim_image_entry(module->image, name) < 0 &&
+                       !acu_sim_reference_named(module, name)
+                   ? cudaErrorSymbolNotFound
+                   : cudaErrorInvalidValue;
     if (dptr)
         *dptr = (CUdeviceptr)(uintptr_t)module->variables[index];
     if (bytes)

@@ -46,9 +46,9 @@ static double clean(float x) {
 }
 
 /* Returns a coordinate that counts texels, in 2^bits parts of one. A mirrored texture is twice as
- * long, unless `reflects`: then the second half is brought back. */
+ * long. */
 static long long texels_of(double at, size_t size, enum cudaTextureAddressMode mode,
-                           bool normalized, bool reflects, unsigned *bits) {
+                           bool normalized, unsigned *bits) {
     *bits = 9;
     if (!normalized)
         return floor_of(at * 512);
@@ -59,8 +59,8 @@ static long long texels_of(double at, size_t size, enum cudaTextureAddressMode m
     long long x = floor_of(at * (double)one);
     if (mode == cudaAddressModeWrap)
         x &= one - 1;
-    if (mode == cudaAddressModeMirror && (x &= 2 * one - 1) >= one && reflects)
-        x = 2 * one - x;
+    if (mode == cudaAddressModeMirror)
+        x &= 2 * one - 1;
     x = x < -most ? -most : x > most ? most : x;
     return x * (long long)size;
 }
@@ -95,7 +95,7 @@ static axis place_on(float at, int beside, size_t size, enum cudaTextureAddressM
     axis a = {0, {0, 0}, 0, {false, false}};
     unsigned bits;
     mode = mode_of(mode, normalized);
-    long long x = texels_of(clean(at), size, mode, normalized, false, &bits);
+    long long x = texels_of(clean(at), size, mode, normalized, &bits);
     x = ((x - (1ll << (bits - 1)) + (1ll << (bits - 9))) >> (bits - 8)) + beside;
     a.weight = (int)(x & (ONE - 1));
     a.first = a.texel[0] = x >> 8;
@@ -107,16 +107,14 @@ static axis place_on(float at, int beside, size_t size, enum cudaTextureAddressM
     return a;
 }
 
-/* Returns the texel at a coordinate, or some 1/256 of a texel beside it, which is mirrored after
- * that; says whether it is the border. */
+/* Returns the texel at a coordinate, or some 1/256 of a texel beside it, which is mirrored then;
+ * says whether it is the border. */
 static size_t point_on(float at, int beside, size_t size, enum cudaTextureAddressMode mode,
                        bool normalized, bool *is_outside) {
     unsigned bits;
     mode = mode_of(mode, normalized);
-    long long x = texels_of(clean(at), size, mode, normalized, !beside, &bits);
+    long long x = texels_of(clean(at), size, mode, normalized, &bits);
     x = ((x >> (bits - 8)) + beside) >> 8;
-    if (mode == cudaAddressModeMirror && x == (long long)size)
-        x--; /* the edge itself, of which the mirror has none */
     if (fold(&x, (long long)size, mode))
         *is_outside = true;
     return (size_t)x;

@@ -308,8 +308,8 @@ static cudaError_t validate_view(const struct cudaResourceViewDesc *view,
                             "without layers and levels");
 }
 
-static cudaError_t validate_memory(const acu_sim_device *device,
-                                   const struct cudaResourceDesc *resource) {
+cudaError_t acu_sim_texture_validate_memory(const acu_sim_device *device,
+                                            const struct cudaResourceDesc *resource) {
     if (resource->resType == cudaResourceTypeLinear)
         return validate_linear(device, resource);
     return resource->resType == cudaResourceTypePitch2D ? validate_pitched(device, resource)
@@ -341,7 +341,7 @@ cudaError_t acu_sim_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
     SIM_TRY(validate_reading(pTexDesc, format_of(pResDesc)));
     SIM_TRY(acu_sim_capture_allows_unsafe());
     SIM_TRY(validate_context(pResDesc));
-    SIM_TRY(validate_memory(content.device, pResDesc));
+    SIM_TRY(acu_sim_texture_validate_memory(content.device, pResDesc));
     SIM_TRY(validate_texture(pTexDesc, pResDesc));
     SIM_TRY(validate_view(pResViewDesc, pResDesc));
     if (pResViewDesc && pResDesc->resType == cudaResourceTypeMipmappedArray &&

@@ -28,6 +28,10 @@ cudaError_t acu_sim_texture_find(const void *out, unsigned long long handle, boo
 /* Keeps the flags with which a call of the driver made the texture. */
 void acu_sim_texture_keep_flags(unsigned long long handle, unsigned flags);
 
+/* Returns an error where a texture cannot be made of memory that is no array. */
+cudaError_t acu_sim_texture_validate_memory(const acu_sim_device *device,
+                                            const struct cudaResourceDesc *resource);
+
 extern const acu_sim_noun acu_sim_texture_noun;
 
 #endif

@@ -330,11 +330,12 @@ static ptx_slot shared_address(ptx_lowering *l, const ptx_variable *v, uint64_t 
 static ptx_slot address_of(ptx_lowering *l, const ptx_operand *o, unsigned size) {
     const ptx_variable *v = o->variable;
     uint64_t offset = (uint64_t)o->offset;
-    if (v->type == PTX_TEXREF || v->type == PTX_SAMPLERREF || v->type == PTX_SURFREF)
-        acu_ptx_not_simulated(l,
-                              "the simulator has no texture and surface references, such as %s: "
-                              "use a texture or surface object",
-                              v->name);
+    if (v->type == PTX_SAMPLERREF || (acu_ptx_is_reference(v) && v->space == PTX_PARAM))
+        acu_ptx_not_simulated(
+            l,
+            "the simulator has no samplers and no references that are parameters, "
+            "such as %s: use a texture or surface object",
+            v->name);
     switch (v->space) {
     case PTX_SHARED:
         return shared_address(l, v, offset, size);

@@ -145,7 +145,7 @@ ptx_lower acu_ptx_lower_activemask, acu_ptx_lower_async, acu_ptx_lower_createpol
     acu_ptx_lower_set, acu_ptx_lower_setp, acu_ptx_lower_shfl, acu_ptx_lower_store,
     acu_ptx_lower_trap, acu_ptx_lower_video, acu_ptx_lower_vote, acu_ptx_lower_wgmma,
     acu_ptx_lower_setmaxnreg, acu_ptx_lower_alloca, acu_ptx_lower_stacksave,
-    acu_ptx_lower_stackrestore;
+    acu_ptx_lower_stackrestore, acu_ptx_lower_istypep;
 
 /* Returns whether the instruction is st.async or red.async, which acu_ptx_lower_async() lowers. */
 bool acu_ptx_is_async(const ptx_instruction *instruction);

@@ -34,6 +34,7 @@ static const lowering_row rows[] = {
     {"getctarank", acu_ptx_lower_getctarank, false, PTX_WRITES_FIRST},
     {"griddepcontrol", acu_ptx_lower_nothing, false, PTX_WRITES_NOTHING},
     {"isspacep", acu_ptx_lower_isspacep, false, PTX_WRITES_FIRST},
+    {"istypep", acu_ptx_lower_istypep, false, PTX_WRITES_FIRST},
     {"ld", acu_ptx_lower_load, false, PTX_WRITES_FIRST},
     {"ldmatrix", acu_ptx_lower_ldmatrix, false, PTX_WRITES_FIRST},
     {"ldu", acu_ptx_lower_load, false, PTX_WRITES_FIRST},

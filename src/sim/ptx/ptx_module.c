@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool acu_ptx_is_reference(const ptx_variable *variable) {
+    return variable->type == PTX_TEXREF || variable->type == PTX_SURFREF;
+}
+
 static const struct {
     const char *name;
     ptx_type type;

@@ -54,6 +54,10 @@ size_t acu_ptx_type_size(ptx_type type);
 /* Returns the type with the name, which has no dot: "u32"; PTX_NONE if there is none. */
 ptx_type acu_ptx_type_of(const char *name, size_t length);
 
+struct ptx_variable;
+/* Returns whether the variable is a texture or surface reference. */
+bool acu_ptx_is_reference(const struct ptx_variable *variable);
+
 /* Returns the name of the type: "u32"; "" of PTX_NONE. */
 const char *acu_ptx_type_name(ptx_type type);
 

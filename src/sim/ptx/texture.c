@@ -19,6 +19,9 @@ static const void *open_object(ptx_warp *w, const ptx_op *op, unsigned lane, uin
         }
     const void *object =
         machine->textures ? machine->textures->open(machine->data, handle, is_surface) : NULL;
+    const char *why = !object && machine->textures ? machine->textures->why(machine->data) : NULL;
+    if (why)
+        acu_ptx_fail(w, lane, op, 801, 0, "%s", why);
     if (!object)
         acu_ptx_fail(w, lane, op, 700, 0, "there is no %s object 0x%llx",
                      is_surface ? "surface" : "texture", (unsigned long long)handle);
@@ -268,6 +271,42 @@ void acu_ptx_lower_tld4(ptx_lowering *l, const ptx_instruction *i) {
     r->kind = PTX_READ_GATHER;
     r->offset_bits = 6;
     emit_reading(l, i, read_operands(l, i, r), r);
+}
+
+/* ---- istypep ---- */
+
+enum { IS_TEXTURE, IS_SAMPLER, IS_SURFACE };
+
+/* `value`: which sort of variable a handle is asked for. No module has samplers. */
+static void do_istypep(ptx_warp *w, const ptx_op *op) {
+    const ptx_machine *machine = w->worker->launch->machine;
+    const uint64_t *handles = ptx_at(w, op->a);
+    uint32_t *d = ptx_at(w, op->d), found = 0;
+    for (uint32_t left = w->mask; left && op->value != IS_SAMPLER; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        found |= (uint32_t)machine->textures->is_reference(machine->data, handles[lane],
+                                                           op->value == IS_SURFACE)
+                 << lane;
+    }
+    *d = (*d & ~w->mask) | found;
+}
+
+void acu_ptx_lower_istypep(ptx_lowering *l, const ptx_instruction *i) {
+    ptx_words words;
+    acu_ptx_words(l, i, &words);
+    int sort = acu_ptx_take_one(&words, "texref samplerref surfref");
+    if (sort < 0)
+        acu_ptx_invalid(l, "Unexpected instruction types specified for '%s'",
+                        acu_ptx_first_word(l));
+    acu_ptx_words_end(l, &words);
+    if (i->operand_count != 2)
+        acu_ptx_mismatch(l);
+    ptx_slot a = acu_ptx_source(l, &i->operands[1], PTX_U64),
+             d = acu_ptx_target(l, &i->operands[0], PTX_PRED);
+    ptx_op *op = acu_ptx_emit(l, do_istypep);
+    op->a = a;
+    op->d = d;
+    op->value = sort;
 }
 
 /* ---- txq and suq ---- */

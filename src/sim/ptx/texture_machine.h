@@ -80,6 +80,10 @@ typedef struct ptx_extent {
 typedef struct ptx_textures {
     /* Returns the object of a handle; NULL: there is none. `data` is the machine's. */
     const void *(*open)(void *data, uint64_t handle, bool is_surface);
+    /* Returns why the last object could not be opened, if the simulator lacks it; else NULL. */
+    const char *(*why)(void *data);
+    /* Returns whether the handle is that of a reference, which is a variable of the module. */
+    bool (*is_reference)(void *data, uint64_t handle, bool is_surface);
     /* Returns 0, or an address that was read and is in no memory. */
     uint64_t (*sample)(const void *texture, const ptx_sample *sample, ptx_texel *texel);
     /* Finds the bytes of an access: `at` is NULL where none are, which reads as zero. */

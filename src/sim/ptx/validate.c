@@ -85,7 +85,7 @@ static bool is_known(hashes *h, uint64_t hash) {
 /* ---- words ---- */
 
 /* The instructions that are known and not executed; those that are have a row or a form. */
-static const char left_out_opcodes[] = "clusterlaunchcontrol istypep tcgen05";
+static const char left_out_opcodes[] = "clusterlaunchcontrol tcgen05";
 
 /* The modifiers that consist of letters. One with a digit or a colon is taken for a type, a shape
  * or the like. */
