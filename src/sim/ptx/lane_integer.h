@@ -366,8 +366,9 @@ static inline uint32_t shf_r_clamp(uint32_t a, uint32_t b, uint32_t c) {
     return funnel(a, b, c < 32 ? c : 32);
 }
 
+/* Shifts of 32 bits, which compilers make vector instructions of; 32 of them are 1 and 31. */
 static inline uint32_t shf_r_wrap(uint32_t a, uint32_t b, uint32_t c) {
-    return funnel(a, b, c & 31);
+    return a >> (c & 31) | b << 1 << (31 - (c & 31));
 }
 
 static inline uint32_t shf_l_clamp(uint32_t a, uint32_t b, uint32_t c) {
@@ -375,7 +376,7 @@ static inline uint32_t shf_l_clamp(uint32_t a, uint32_t b, uint32_t c) {
 }
 
 static inline uint32_t shf_l_wrap(uint32_t a, uint32_t b, uint32_t c) {
-    return funnel(a, b, 32 - (c & 31));
+    return b << (c & 31) | a >> 1 >> (31 - (c & 31));
 }
 
 /* ---- sums of products ---- */
