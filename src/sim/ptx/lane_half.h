@@ -4,6 +4,7 @@
 
 #include "sim/ptx/lane_float.h"
 
+#include <float.h>
 #include <stdbool.h>
 
 /* ---- narrow formats ---- */
@@ -94,12 +95,10 @@ static inline uint16_t bf16_of_power(uint32_t power) {
 static inline float f32_of_f16(uint16_t bits) {
     uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = bits >> 10 & 31,
              fraction = bits & 0x3ff;
-    if (exponent == 31)
-        return fraction ? float_of(0x7fffffff) : float_of(sign | 0x7f800000);
-    if (exponent)
-        return float_of(sign | (exponent + 112) << 23 | fraction << 13);
-    float value = (float)fraction * 0x1p-24f;
-    return float_of(sign | bits_of(value));
+    uint32_t normal = sign | (exponent + 112) << 23 | fraction << 13;
+    uint32_t subnormal = sign | bits_of((float)(int32_t)fraction * 0x1p-24f);
+    uint32_t other = fraction ? 0x7fffffff : sign | 0x7f800000;
+    return float_of(exponent == 31 ? other : exponent ? normal : subnormal);
 }
 
 static inline float f32_of_bf16(uint16_t bits) {
@@ -136,11 +135,9 @@ static inline uint16_t with_nan_bf16(uint16_t value, double from) {
     static inline uint16_t type##_##name(double value) {                                           \
         return (uint16_t)to_narrow(value, format_##type, way, finite);                             \
     }
-ROUND(f16, rn, 'n', false)
 ROUND(f16, rz, 'z', false)
 ROUND(f16, rm, 'm', false)
 ROUND(f16, rp, 'p', false)
-ROUND(bf16, rn, 'n', false)
 ROUND(bf16, rz, 'z', false)
 ROUND(bf16, rm, 'm', false)
 ROUND(bf16, rp, 'p', false)
@@ -149,6 +146,32 @@ ROUND(f16, finite_rz, 'z', true)
 ROUND(bf16, finite_rn, 'n', true)
 ROUND(bf16, finite_rz, 'z', true)
 #undef ROUND
+
+/* Rounds to the nearest as to_narrow() does, without branches, so that compilers make vector
+ * instructions of it. A number that is subnormal in 16 bits is added to one whose last bit counts
+ * as much as theirs. */
+static inline uint16_t rounded_half(double value, int fraction, int bias, double one,
+                                    double least) {
+    const int shift = 52 - fraction;
+    int64_t bits = (int64_t)bits_of_double(value), size = bits & INT64_MAX;
+    int64_t normal = ((size + (INT64_C(1) << (shift - 1)) - 1 + (size >> shift & 1)) >> shift) -
+                     ((int64_t)(1023 - bias) << fraction);
+    int64_t small =
+        (int64_t)(bits_of_double(double_of((uint64_t)size) + one) - bits_of_double(one));
+    int64_t result = double_of((uint64_t)size) < least ? small : normal;
+    int64_t infinite = (int64_t)(2 * bias + 1) << fraction;
+    result = result > infinite ? infinite : result;
+    result |= (bits >> 48) & 0x8000;
+    return (uint16_t)(value == value ? result : 0x7fff);
+}
+
+static inline uint16_t f16_rn(double value) {
+    return rounded_half(value, 10, 15, 0x1p28, 0x1p-14);
+}
+
+static inline uint16_t bf16_rn(double value) {
+    return rounded_half(value, 7, 127, 0x1p-81, 0x1p-126);
+}
 
 /* Return a double from which any rounding to fewer bits gives what the integer itself would: if it
  * is not exact its last bit is set. */
@@ -166,9 +189,9 @@ static inline double fma_odd(double a, double b, double c) {
     double product = a * b, sum = product + c, part = sum - product,
            error = (product - (sum - part)) + (c - part);
     uint64_t bits = bits_of_double(sum);
-    if (!(error == error) || error == 0 || isinf(sum) || bits & 1)
-        return sum;
-    return double_of((error > 0) == (sum > 0) ? bits | 1 : bits - 1);
+    bool kept = (error != error) | (error == 0) | (fabs(sum) > DBL_MAX) | (bits & 1);
+    uint64_t odd = (error > 0) == (sum > 0) ? bits | 1 : bits - 1;
+    return double_of(kept ? bits : odd);
 }
 
 /* Products and sums of two numbers of 16 bits are exact in 64, or far from where two roundings
