@@ -335,6 +335,14 @@ static ptx_handler *handler_of(const ptx_access *access, access_order order, boo
     return (loads ? handlers->load : handlers->store)[log2_of(access->size)];
 }
 
+/* Returns whether a parameter is the kernel's. What a register leads to is the kernel's in the
+ * kernel, and in a function only where the instruction says so. */
+static bool is_of_kernel(const ptx_lowering *l, const ptx_operand *at) {
+    if (at->variable)
+        return acu_ptx_is_kernel_param(l, at->variable);
+    return !l->current || strstr(l->instruction->opcode, "param::entry");
+}
+
 static void emit_access(ptx_lowering *l, const ptx_operand *at, ptx_access *access,
                         access_order order, bool loads) {
     ptx_address address = acu_ptx_address(l, at, access->space);
@@ -342,7 +350,7 @@ static void emit_access(ptx_lowering *l, const ptx_operand *at, ptx_access *acce
     if (constant)
         access->space = PTX_GLOBAL;
     bool parameter = access->space == PTX_PARAM;
-    if (access->space == PTX_PARAM && at->variable && !acu_ptx_is_kernel_param(l, at->variable))
+    if (parameter && !is_of_kernel(l, at))
         access->space = PTX_LOCAL; /* a parameter of a call is in the frame */
     access->narrow = address.narrow;
     acu_ptx_check_access(l, (ptx_check_site){.space = access->space,

@@ -23,16 +23,41 @@ static bool reads_clock(const ptx_instruction *i) {
     return false;
 }
 
-/* Returns whether another thread, or time, may end the loop: something in it reads what others
- * write, or a clock. */
-static bool may_spin(const ptx_lowering *l, const ptx_instruction *i, uint32_t target) {
-    const ptx_function *f = l->functions[l->current].function;
-    for (const ptx_instruction *one = f->instructions + target; one <= i; one++)
+static bool function_may_spin(ptx_lowering *l, const ptx_function *function);
+
+/* Returns whether something in these instructions, or in what they call by name, reads what other
+ * threads write, or a clock. */
+static bool one_may_spin(ptx_lowering *l, const ptx_instruction *one, const ptx_instruction *end) {
+    for (; one < end; one++) {
         if (acu_ptx_is(one, "atom") || strstr(one->opcode, ".volatile") ||
             strstr(one->opcode, ".relaxed") || strstr(one->opcode, ".acquire") ||
             strstr(one->opcode, "_wait") || acu_ptx_is(one, "nanosleep") || reads_clock(one))
             return true;
+        for (unsigned n = 0; n < one->operand_count && acu_ptx_is(one, "call"); n++)
+            if (one->operands[n].kind == PTX_FUNCTION &&
+                function_may_spin(l, one->operands[n].function))
+                return true;
+    }
     return false;
+}
+
+/* Looks at each function once. One that calls itself is looked at already. */
+static bool function_may_spin(ptx_lowering *l, const ptx_function *function) {
+    const ptx_function *f = function->alias ? function->alias : function;
+    if (!f->has_body)
+        return false;
+    uint32_t n = acu_ptx_function_number(l, f);
+    if (!l->functions[n].looked_at) {
+        l->functions[n].looked_at = true;
+        bool spins = one_may_spin(l, f->instructions, f->instructions + f->instruction_count);
+        l->functions[n].may_spin = spins;
+    }
+    return l->functions[n].may_spin;
+}
+
+/* Returns whether another thread, or time, may end the loop that goes back by this instruction. */
+static bool may_spin(ptx_lowering *l, const ptx_instruction *i, uint32_t target) {
+    return one_may_spin(l, l->functions[l->current].function->instructions + target, i + 1);
 }
 
 void acu_ptx_lower_branch(ptx_lowering *l, const ptx_instruction *i) {

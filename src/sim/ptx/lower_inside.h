@@ -18,6 +18,7 @@ typedef struct ptx_lowered {
     uint32_t frame; /* bytes used */
     uint32_t slots_used;
     bool calls_itself;
+    bool looked_at, may_spin; /* whether a loop that calls it may wait for other threads */
 } ptx_lowered;
 
 struct ptx_lowering {

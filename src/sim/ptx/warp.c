@@ -76,9 +76,11 @@ static void drop_split(ptx_warp *w, ptx_split *split) {
 
 /* Lets the lanes that have arrived at a join go on together, behind it. */
 static void leave_join(ptx_warp *w, ptx_join *join) {
-    add_split(
-        w, (ptx_split){
-               .pc = join->pc, .mask = join->arrived, .join = join->parent, .frame = join->frame});
+    add_split(w, (ptx_split){.pc = join->pc,
+                             .mask = join->arrived,
+                             .join = join->parent,
+                             .frame = join->frame,
+                             .turn = w->turns});
     join->expected &= ~join->arrived;
     join->arrived = 0;
     if (!join->expected)
@@ -144,6 +146,7 @@ void acu_ptx_warp_begin(ptx_warp *w, uint32_t exists) {
         (ptx_split){.pc = w->code->functions->begin, .mask = exists, .frame = &w->kernel};
     w->split_count = 1;
     w->current = 0;
+    w->turns = 0;
     w->backward = 0;
     w->in_cluster = 0;
 }
@@ -242,18 +245,23 @@ static void run_split(ptx_warp *w) {
     }
 }
 
-/* Makes the next ready split behind the current one the current one. False if none is ready. */
+/* Makes the ready split the current one that was chosen the longest time ago; of several those
+ * behind the current one first. False if none is ready. */
 static bool choose(ptx_warp *w) {
+    unsigned chosen = w->split_count;
     for (unsigned n = 1; n <= w->split_count; n++) {
         unsigned i = (w->current + n) % w->split_count;
-        if (w->splits[i].wait != PTX_READY)
-            continue;
-        w->current = i;
-        w->frame = w->splits[i].frame;
-        acu_ptx_warp_set_mask(w, w->splits[i].mask);
-        return true;
+        if (w->splits[i].wait == PTX_READY &&
+            (chosen == w->split_count || w->splits[i].turn < w->splits[chosen].turn))
+            chosen = i;
     }
-    return false;
+    if (chosen == w->split_count)
+        return false;
+    w->current = chosen;
+    w->frame = w->splits[chosen].frame;
+    w->splits[chosen].turn = ++w->turns;
+    acu_ptx_warp_set_mask(w, w->splits[chosen].mask);
+    return true;
 }
 
 /* Lets lanes go on that wait at a join for others, which may be waiting for them. False if there
@@ -270,15 +278,16 @@ static bool leave_joins(ptx_warp *w) {
     return any;
 }
 
-/* Returns whether a split behind the current one can go on. */
-static bool is_one_ready_behind(const ptx_warp *w) {
-    for (unsigned i = w->current + 1; i < w->split_count; i++)
-        if (w->splits[i].wait == PTX_READY)
+/* Returns whether a split is ready that was not chosen since. */
+static bool is_one_ready(const ptx_warp *w, uint64_t since) {
+    for (unsigned i = 0; i < w->split_count; i++)
+        if (w->splits[i].wait == PTX_READY && w->splits[i].turn <= since)
             return true;
     return false;
 }
 
 ptx_state acu_ptx_warp_run(ptx_warp *w) {
+    const uint64_t since = w->turns;
     for (;;) {
         if (!w->split_count)
             return PTX_ENDED;
@@ -296,7 +305,7 @@ ptx_state acu_ptx_warp_run(ptx_warp *w) {
             continue;
         leave_joins(w);
         w->worker->had_turn = true;
-        if (!is_one_ready_behind(w)) /* all have had their turn */
+        if (!is_one_ready(w, since)) /* all have had their turn */
             return PTX_RUNS;
     }
 }

@@ -51,6 +51,7 @@ typedef struct ptx_split {
     ptx_wait wait;
     unsigned barrier; /* with PTX_AT_BARRIER: which one */
     uint32_t members; /* with PTX_AT_SYNC */
+    uint64_t turn;    /* the warp's `turns` when it was chosen, or made */
 } ptx_split;
 
 struct ptx_warp {
@@ -72,6 +73,7 @@ struct ptx_warp {
     uint32_t is_new; /* 1: the warp has 32 lanes, and has not run yet */
     ptx_split splits[PTX_LANES];
     unsigned split_count, current;
+    uint64_t turns;      /* how often a split was chosen */
     unsigned backward;   /* backward branches since another split was chosen */
     uint32_t in_cluster; /* lanes that have arrived at the cluster's barrier, which is not open */
     ptx_join *joins, *free_joins;

@@ -173,7 +173,11 @@ ptx_step acu_ptx_flow_return(ptx_warp *w, const ptx_op *op) {
                    lanes);
     if (frame->saved) /* behind the results, which may lie where the caller's registers are */
         restore(w, frame, frame->caller->function, lanes);
-    *s = (ptx_split){.pc = frame->back, .mask = lanes, .join = frame->join, .frame = frame->caller};
+    *s = (ptx_split){.pc = frame->back,
+                     .mask = lanes,
+                     .join = frame->join,
+                     .frame = frame->caller,
+                     .turn = s->turn};
     if (rest.mask)
         w->splits[w->split_count++] = rest;
     w->frame = s->frame;

@@ -1,0 +1,117 @@
+/* Lanes of a warp that go apart, wait for each other, and call functions meanwhile. */
+#include "ptx_test.h"
+
+#define FUNCTIONS                                                                                  \
+    HEAD ".func (.param .b32 r) try_lock(.param .b64 at) {\n"                                      \
+         ".reg .b64 %d<2>; .reg .b32 %r<2>;\nld.param.u64 %d1, [at];\n"                            \
+         "atom.global.cas.b32 %r1, [%d1], 0, 1;\nst.param.b32 [r], %r1;\nret;\n}\n"                \
+         ".func (.param .b32 r) read(.param .b64 at) {\n"                                          \
+         ".reg .b64 %d<2>; .reg .b32 %r<2>;\nld.param.u64 %d1, [at];\n"                            \
+         "atom.global.or.b32 %r1, [%d1], 0;\nst.param.b32 [r], %r1;\nret;\n}\n"
+#define CALL(result, function, address)                                                            \
+    "{ .param .b64 a; .param .b32 b;\nst.param.b64 [a], " address ";\n"                            \
+    "call.uni (b), " function ", (a);\nld.param.b32 " result ", [b];\n}\n"
+#define KERNEL                                                                                     \
+    ".entry k(.param .u64 p) {\n.reg .b32 %r<20>; .reg .b64 %d<8>; .reg .pred %p<8>;\n"            \
+    "ld.param.u64 %d1, [p];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %d2, %r1, 4;\n"                    \
+    "add.u64 %d3, %d1, %d2;\nmov.u32 %r2, 0;\n"
+
+/* Each lane adds 1 to a number that a lock guards, and says how often it tried to take the lock.
+ * The loop that tries has no atomic operation of its own: it calls one. */
+TEST(a_lock_in_a_function_is_taken_soon) {
+    uint32_t words[64] = {0};
+    run(FUNCTIONS KERNEL "T:\nadd.u32 %r2, %r2, 1;\n" CALL(
+            "%r3", "try_lock",
+            "%d1") "setp.ne.u32 %p1, %r3, 0;\n"
+                   "setp.lt.u32 %p2, %r2, 50000;\nand.pred %p3, %p1, %p2;\n@%p3 bra T;\n"
+                   "ld.volatile.global.u32 %r4, [%d1+4];\nadd.u32 %r4, %r4, 1;\n"
+                   "st.volatile.global.u32 [%d1+4], %r4;\nmembar.gl;\natom.global.exch.b32 %r5, "
+                   "[%d1], 0;\n"
+                   "st.global.u32 [%d3+128], %r2;\nret;\n}\n",
+        1, 32, words, 64);
+    assert_int_equal(words[1], 32);
+    for (unsigned lane = 0; lane < 32; lane++)
+        assert_in_range(words[32 + lane], 1, 49999);
+}
+
+/* Four lanes spin in loops of their own. Each waits until the one behind it has gone on, which the
+ * last one does after it has gone round its own loop a thousand times. */
+TEST(all_that_spin_have_their_turn) {
+    uint32_t words[8] = {0};
+#define WAITS(lane, own, next)                                                                     \
+    "setp.ne.u32 %p1, %r1, " lane ";\n@%p1 bra N" lane ";\nW" lane ":\nadd.u32 %r2, %r2, 1;\n"     \
+    "add.u64 %d4, %d1, " next                                                                      \
+    ";\n" CALL("%r3", "read",                                                                      \
+               "%d4") "setp.eq.u32 %p2, %r3, 0;\n"                                                 \
+                      "setp.lt.u32 %p3, %r2, 100000;\nand.pred %p2, %p2, %p3;\n@%p2 bra W" lane    \
+                      ";\n"                                                                        \
+                      "bra S;\nN" lane ":\n"
+    run(FUNCTIONS KERNEL WAITS("0", "0", "4") WAITS("1", "4", "8")
+            WAITS("2", "8", "12") "L:\nadd.u32 %r2, %r2, 1;\n" CALL(
+                "%r3", "read",
+                "%d1") "setp.lt.u32 %p2, %r2, 1000;\n"
+                       "@%p2 bra L;\nS:\natom.global.exch.b32 %r5, [%d3], %r2;\nret;\n}\n",
+        1, 4, words, 8);
+    for (unsigned lane = 0; lane < 4; lane++)
+        assert_in_range(words[lane], 1, 99999);
+}
+
+/* Lanes leave a loop one after the other, each time after those that stay have voted; those that
+ * have left wait at an operation of the whole warp, and must not do it before all are there. What
+ * keeps lanes apart until they vote is a loop that may wait for others. */
+TEST(who_waits_with_another_mask_has_not_come) {
+    uint32_t words[32];
+    count_up(words, 32);
+    run(WORD("", "mov.u32 %r2, -1;\nmov.u32 %r3, 0;\nL:\nxor.b32 %r4, %r1, %r3;\n"
+                 "mul.lo.u32 %r4, %r4, 37;\nA:\natom.global.add.u32 %r5, [%d3], 0;\n"
+                 "setp.eq.u32 %p2, %r4, 0;\n@%p2 bra V;\nsub.u32 %r4, %r4, 1;\nbra A;\nV:\n"
+                 "setp.lt.u32 %p1, %r3, %r1;\nvote.sync.ballot.b32 %r2, %p1, %r2;\n@!%p1 bra E;\n"
+                 "add.u32 %r3, %r3, 1;\nbra L;\nE:\nredux.sync.add.u32 %r2, %r1, -1;\n"),
+        1, 32, words, 32);
+    for (unsigned lane = 0; lane < 32; lane++)
+        assert_int_equal(words[lane], 31 * 32 / 2);
+}
+
+/* A function that is called at two places meets lanes of both at one operation. */
+TEST(lanes_of_two_calls_meet_in_a_function) {
+    uint32_t words[32] = {0};
+#define SUM                                                                                        \
+    "{ .param .b32 a; .param .b32 b;\nst.param.b32 [a], %r1;\ncall.uni (b), sum, (a);\n"           \
+    "ld.param.b32 %r3, [b];\n}\n"
+    run(HEAD
+        ".func (.param .b32 r) sum(.param .b32 x) {\n.reg .b32 %r<3>;\nld.param.u32 %r1, [x];\n"
+        "redux.sync.add.u32 %r2, %r1, -1;\nst.param.b32 [r], %r2;\nret;\n}\n" KERNEL
+        "setp.lt.u32 %p1, %r1, 5;\n@%p1 bra A;\n" SUM "bra E;\nA:\n" SUM
+        "add.u32 %r3, %r3, 1000;\nE:\nst.global.u32 [%d3], %r3;\nret;\n}\n",
+        1, 32, words, 32);
+    for (unsigned lane = 0; lane < 32; lane++)
+        assert_int_equal(words[lane], 31 * 32 / 2 + (lane < 5 ? 1000 : 0));
+}
+
+/* nvcc -G reads a packed struct like this. */
+TEST(a_register_leads_to_a_parameter_of_a_function) {
+    uint32_t words[32] = {0};
+    run(HEAD
+        ".func (.param .b32 r) pick(.param .align 1 .b8 x[9], .param .b32 n) {\n"
+        ".reg .b32 %r<3>; .reg .b64 %d<4>;\nmov.u64 %d1, x;\nld.param.u32 %d2, [n];\n"
+        "add.u64 %d1, %d1, %d2;\nld.param.u8 %r1, [%d1+1];\nst.param.b32 [r], "
+        "%r1;\nret;\n}\n" KERNEL
+        "add.u32 %r3, %r1, 100;\nand.b32 %r4, %r1, 1;\n{ .param .align 1 .b8 a[9]; .param .b32 n;\n"
+        ".param .b32 b;\nst.param.b8 [a+7], %r3;\nst.param.b8 [a+8], %r1;\nadd.u32 %r4, %r4, 6;\n"
+        "st.param.b32 [n], %r4;\ncall.uni (b), pick, (a, n);\nld.param.b32 %r5, [b];\n}\n"
+        "st.global.u32 [%d3], %r5;\nret;\n}\n",
+        1, 32, words, 32);
+    for (unsigned lane = 0; lane < 32; lane++)
+        assert_int_equal(words[lane], lane % 2 ? lane : lane + 100);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        C(a_lock_in_a_function_is_taken_soon),
+        C(all_that_spin_have_their_turn),
+        C(who_waits_with_another_mask_has_not_come),
+        C(lanes_of_two_calls_meet_in_a_function),
+        C(a_register_leads_to_a_parameter_of_a_function),
+    };
+    return RUN(tests);
+}
