@@ -28,7 +28,7 @@ GENERATOR = python -m generator
 C_FILES   = $(shell find $(wildcard bench examples include src tests tools) -name '*.[ch]' -o -name '*.[ch]pp')
 
 .DEFAULT_GOAL := all
-.PHONY: all amalgamation bench c-tools check-generated clean client-programs clients cmake deb demo dist docs environment fmt generate help install lint lint-c lint-python lock new-toolkit ptx-corpus \
+.PHONY: all amalgamation bench c-tools check-generated clean client-programs clients cmake deb demo dist docs environment fmt generate help install lint lint-c lint-python lock new-toolkit ptx-corpus ptx-random \
 	quick structure test test-all test-build test-busy test-gpu toolkits
 
 all: cmake ## build the library
@@ -102,6 +102,10 @@ ptx-corpus: all environment ## run CUDA programs on the simulator: PROGRAMS=…
 	@test -n "$(PROGRAMS)" || python tests/ptx_corpus/build.py $(BUILD)/ptx-corpus || { \
 		echo 'error: say where the programs of tests/ptx_corpus/programs.yaml are: PROGRAMS=folder' >&2; exit 2; }
 	@python tests/ptx_corpus/run.py '$(or $(PROGRAMS),$(BUILD)/ptx-corpus)' --library $(RELEASE)/libanycuda-sim.so $(FLAGS)
+
+ptx-random: all ## compile random CUDA programs with nvcc, and run them on the simulator: SEED=1 COUNT=10
+	@python tests/ptx_corpus/run_random.py $(BUILD)/ptx-random --library $(RELEASE)/libanycuda-sim.so \
+		--seed $(or $(SEED),1) --programs $(or $(COUNT),10) $(FLAGS) || test $$? -eq 77
 
 bench: toolkits ## measure, and print the figures
 	@tools/bootstrap.sh bench
