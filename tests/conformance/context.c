@@ -578,6 +578,21 @@ LONE_CASE(a_reset_by_the_runtime) {
     OK(cuMemsetD8(at, 0, 64));
 }
 
+/* The handle may be the same. */
+LONE_CASE(is_another_one_after_a_reset) {
+    unsigned long long first = 0, second = 0, third = 0;
+    OK(cudaFree(NULL));
+    OK(cuCtxGetId(now_current(), &first));
+    OK(cudaDeviceReset());
+    OK(cudaFree(NULL));
+    OK(cuCtxGetId(now_current(), &second));
+    IS(second != first);
+    OK(cuDevicePrimaryCtxReset(0));
+    OK(cudaFree(NULL));
+    OK(cuCtxGetId(now_current(), &third));
+    IS(third != second && third != first);
+}
+
 LONE_CASE(what_a_reset_leaves_to_another_context) {
     CUmemoryPool pool;
     CUdeviceptr mine, pooled;

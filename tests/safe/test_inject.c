@@ -108,8 +108,22 @@ static bool is_mode(const injection *it) {
     return strcmp(it->function, "cudaThreadExchangeStreamCaptureMode") == 0;
 }
 
+static bool is_call(const trace *made, size_t i, const char *function) {
+    return i < made->count && strcmp(made->calls[i].function, function) == 0;
+}
+
+/* Looks for a kernel's function in the primary context, or for the context of a stream. Where that
+ * fails, the kernel is launched as it is. */
+static bool is_shortcut(const injection *it, const trace *made) {
+    bool is = is_call(made, it->at, "cuCtxGetId") || is_call(made, it->at, "cuStreamGetCtx") ||
+              is_call(made, it->at, "cuStreamGetGreenCtx");
+    for (size_t back = 0; back <= 5 && back <= it->at && !is; back++)
+        is = is_call(made, it->at - back, "cuDevicePrimaryCtxGetState");
+    return is;
+}
+
 static bool is_made_good(const injection *it, const trace *made) {
-    if (is_mode(it))
+    if (is_mode(it) || is_shortcut(it, made))
         return true;
     for (size_t r = 0; r < COUNT(remedies); r++)
         for (size_t i = it->at; i < made->count; i++)

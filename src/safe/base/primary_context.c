@@ -33,3 +33,13 @@ void acu_primary_context_leave(acu_primary_context *primary) {
         acu_record_release_error();
     acu_record_restore(&before);
 }
+
+uint32_t acu_context_number(CUcontext context) {
+    unsigned long long id = 0;
+    acu_saved_record before;
+    acu_record_save(&before);
+    if (cuCtxGetId(context, &id) != CUDA_SUCCESS || id == 0 || id > ACU_NO_CONTEXT)
+        id = ACU_NO_CONTEXT;
+    acu_record_restore(&before);
+    return (uint32_t)id;
+}

@@ -25,4 +25,10 @@ int acu_primary_context_enter(acu_primary_context *primary, int device);
 /* Takes both back. A failure is kept for acu_release_error(). */
 void acu_primary_context_leave(acu_primary_context *primary);
 
+/* The number of no context: CUDA reports none, or functions of its context are not to be used. */
+#define ACU_NO_CONTEXT UINT32_MAX
+/* Returns a number that no other context of the process has or had, not even one at the same
+ * address after a reset; ACU_NO_CONTEXT where CUDA fails to report one. Nothing is recorded. */
+uint32_t acu_context_number(CUcontext context);
+
 #endif

@@ -74,6 +74,8 @@ struct acu_stream {
     bool owned;           /* the raw stream is destroyed with the handle */
     bool is_default;      /* the raw stream means another one on each device */
     bool shared;          /* atomic: others may know the raw stream, and may capture it unnoticed */
+    uint32_t
+        in_context; /* atomic: the number of its context; 0: not asked yet, or ACU_NO_CONTEXT */
     /* What most operations read ends here, with a line of the cache. */
     acu_object *spare;        /* atomic; see below */
     acu_stream_cache *cache;  /* atomic: of the device's current allocator; NULL: not known */

@@ -38,7 +38,7 @@ typedef struct acu_code_jit {
 
 typedef struct acu_code_api {
     /* Enters and leaves itself. */
-    int (*launch)(const struct acu_prepared_launch *prepared, const acu_stream *stream);
+    int (*launch)(const struct acu_prepared_launch *prepared, acu_stream *stream);
     /* Fills in the place's context, which close gives up. */
     int (*open)(acu_code_place *place);
     int (*close)(const acu_code_place *place);

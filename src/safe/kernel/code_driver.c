@@ -274,7 +274,7 @@ static int launch_on(const acu_prepared_launch *p, cudaStream_t stream) {
     return acu_translate_driver(cuLaunchKernelEx(&config, function, params, NULL));
 }
 
-static int launch(const acu_prepared_launch *p, const acu_stream *stream) {
+static int launch(const acu_prepared_launch *p, acu_stream *stream) {
     acu_code_guard guard;
     int code = enter(&p->kernel->place, &guard);
     if (!code)

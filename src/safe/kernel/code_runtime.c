@@ -5,6 +5,7 @@
 #include "core/translate.h"
 #include "cuda_abi.h"
 #include "cudart_abi.h"
+#include "safe/base/primary_context.h"
 #include "safe/kernel/launch.h"
 
 #include <anycuda/cuda.h>
@@ -192,24 +193,66 @@ ACU_COLD static int launch_with_attributes(const acu_prepared_launch *p, cudaStr
     return (int)cudaLaunchKernelExC(&config, function, params);
 }
 
-/*
- * Launches by the driver's call beneath the runtime's, which takes the same kernel and stream, and
- * the context from the stream. The slot is called without its wrapper, because a failure here is
- * none yet: the runtime's call is made then, and says what is wrong. Returns false where the launch
- * has to go that way: nodes that are captured are the runtime's, as those that are added, and
- * default streams are those of the current device.
- */
-static inline bool launch_directly(const acu_prepared_launch *p, const acu_stream *stream) {
-    if (!ACU_LIKELY(p->kernel->direct && p->attribute_count == 0 && !stream->is_default &&
-                    !acu_capture_of(stream) && !acu_is_shared(&stream->shared)))
-        return false;
-    return ACU_LIKELY(ACU_LOAD(acu_slot_cuLaunchKernel)(
-                          (CUfunction)p->kernel->raw, p->blocks.x, p->blocks.y, p->blocks.z,
-                          p->threads.x, p->threads.y, p->threads.z, p->shared_bytes, stream->raw,
-                          (void **)p->params, NULL) == CUDA_SUCCESS);
+/* Returns the number of the stream's context; ACU_NO_CONTEXT for one in a green context, whose
+ * functions are its own. */
+static uint32_t ask_context(const acu_stream *stream) {
+    CUcontext context = NULL;
+    CUgreenCtx green = NULL;
+    if (stream->context || (acu_call_exists(&acu_function_cuStreamGetGreenCtx) &&
+                            (cuStreamGetGreenCtx(stream->raw, &green) != CUDA_SUCCESS || green)))
+        return ACU_NO_CONTEXT;
+    return cuStreamGetCtx(stream->raw, &context) == CUDA_SUCCESS ? acu_context_number(context)
+                                                                 : ACU_NO_CONTEXT;
 }
 
-static int launch(const acu_prepared_launch *p, const acu_stream *stream) {
+/* Returns the function of the kernel in the stream's context, or else the kernel, which the driver
+ * takes with any stream. */
+ACU_COLD static CUfunction look_for_function(const acu_kernel *kernel, acu_stream *stream) {
+    uint32_t number = __atomic_load_n(&stream->in_context, __ATOMIC_RELAXED);
+    if (number == 0) {
+        acu_saved_record before;
+        acu_record_save(&before);
+        number = ask_context(stream);
+        acu_record_restore(&before);
+        __atomic_store_n(&stream->in_context, number, __ATOMIC_RELAXED);
+    }
+    return number == kernel->in_context ? kernel->function : (CUfunction)kernel->raw;
+}
+
+/* The slot is called without its wrapper, because a failure here is none yet. */
+static inline bool launch_by_driver(CUfunction function, const acu_prepared_launch *p,
+                                    const acu_stream *stream) {
+    return ACU_LIKELY(ACU_LOAD(acu_slot_cuLaunchKernel)(function, p->blocks.x, p->blocks.y,
+                                                        p->blocks.z, p->threads.x, p->threads.y,
+                                                        p->threads.z, p->shared_bytes, stream->raw,
+                                                        (void **)p->params, NULL) == CUDA_SUCCESS);
+}
+
+ACU_COLD static bool launch_kernel(CUfunction tried, const acu_prepared_launch *p,
+                                   const acu_stream *stream) {
+    CUfunction kernel = (CUfunction)p->kernel->raw;
+    return tried != kernel && launch_by_driver(kernel, p, stream);
+}
+
+/*
+ * Launches by the driver's call beneath the runtime's, which takes the same stream, and the
+ * context from it. Where the driver refuses the function, it is asked for the kernel; where it
+ * refuses that, too, the runtime's call is made, and says what is wrong. Returns false where the
+ * launch has to go that way: nodes that are captured are the runtime's, as those that are added,
+ * and default streams are those of the current device.
+ */
+static inline bool launch_directly(const acu_prepared_launch *p, acu_stream *stream) {
+    const acu_kernel *kernel = p->kernel;
+    if (!ACU_LIKELY(kernel->direct && p->attribute_count == 0 && !stream->is_default &&
+                    !acu_capture_of(stream) && !acu_is_shared(&stream->shared)))
+        return false;
+    CUfunction function = kernel->function;
+    if (!ACU_LIKELY(__atomic_load_n(&stream->in_context, __ATOMIC_RELAXED) == kernel->in_context))
+        function = look_for_function(kernel, stream);
+    return launch_by_driver(function, p, stream) || launch_kernel(function, p, stream);
+}
+
+ACU_HOT static int launch(const acu_prepared_launch *p, acu_stream *stream) {
     acu_guard guard;
     if (ACU_LIKELY(launch_directly(p, stream)))
         return 0;

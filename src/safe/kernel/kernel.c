@@ -2,6 +2,7 @@
 #include "safe/kernel/kernel.h"
 #include "core/call.h"
 #include "cuda_abi.h"
+#include "safe/base/primary_context.h"
 #include "safe/kernel/launch.h"
 #include "safe/kernel/module.h"
 
@@ -152,13 +153,57 @@ static int find_parameters(acu_kernel *kernel, const acu_ptx_entry *entry) {
     return 0;
 }
 
+/* Notes in few bytes what each parameter takes, for launches. */
+static int find_accepted(acu_kernel *kernel) {
+    kernel->accepted = malloc((kernel->count ? kernel->count : 1) * sizeof *kernel->accepted);
+    if (!kernel->accepted)
+        return acu_record(ACU_ERROR_HOST_MEMORY, "no memory for the kernel's parameters");
+    for (size_t i = 0; i < kernel->count; i++)
+        kernel->accepted[i] = (acu_accepted){(uint32_t)kernel->parameters[i].size,
+                                             acu_launch_kinds(kernel->parameters[i].type)};
+    return 0;
+}
+
 static int look_at(acu_kernel *kernel, const acu_kernel_source *source) {
     int code = 0;
     if (source->module)
         code = kernel->api->kernel(&kernel->raw, source->module->raw, source->lowered);
     if (!code)
         code = ask_attributes(kernel);
-    return code ? code : find_parameters(kernel, source->entry);
+    if (!code)
+        code = find_parameters(kernel, source->entry);
+    return code ? code : find_accepted(kernel);
+}
+
+/* ---- the driver's function ---- */
+
+/* Returns whether the device has a primary context, which then costs nothing to retain. */
+static bool has_primary_context(int device) {
+    unsigned flags = 0;
+    int active = 0;
+    return cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS && active;
+}
+
+/* Finds the kernel's function in the primary context, where almost all streams are: the driver
+ * launches it a little faster than the kernel, whose function it looks for first. A kernel without
+ * one is launched as it is. */
+static void find_function(acu_kernel *kernel) {
+    acu_saved_record before;
+    acu_primary_context primary;
+    struct CUfunc_st *function = NULL;
+    acu_record_save(&before);
+    if (has_primary_context(kernel->object.device)) {
+        uint32_t number = ACU_NO_CONTEXT;
+        if (!acu_primary_context_enter(&primary, kernel->object.device) &&
+            !kernel->api->driver_function(&function, kernel->raw, true))
+            number = acu_context_number(primary.raw);
+        acu_primary_context_leave(&primary);
+        if (number != ACU_NO_CONTEXT) {
+            kernel->function = function;
+            kernel->in_context = number;
+        }
+    }
+    acu_record_restore(&before);
 }
 
 static int destroy_kernel(acu_object *object) {
@@ -168,6 +213,7 @@ static int destroy_kernel(acu_object *object) {
         closed = acu_forgive_unloading(kernel->api->close(&kernel->place));
     free(kernel->name);
     free(kernel->parameters);
+    free(kernel->accepted);
     return code ? code : closed;
 }
 
@@ -215,11 +261,15 @@ int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel
     code = ask_limits(&kernel->limits, device);
     if (!code)
         WITH_KERNEL(kernel, code, look_at(kernel, source));
-    if (code)
+    if (code) {
         (void)acu_object_release(call, kernel, &acu_kernel_class);
-    else
-        *out = kernel;
-    return code;
+        return code;
+    }
+    kernel->function = (struct CUfunc_st *)kernel->raw;
+    if (kernel->direct)
+        find_function(kernel);
+    *out = kernel;
+    return 0;
 }
 
 /* Asks for the name of a wrapped kernel; "" where the runtime does not report it. */

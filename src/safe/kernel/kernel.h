@@ -9,30 +9,41 @@
 
 /* What a device allows; -1 where the runtime is too old to report it. */
 typedef struct acu_kernel_limits {
-    int threads;           /* per block */
     int block[3], grid[3]; /* in x, y and z */
+    int threads;           /* per block */
     int shared_most;       /* bytes of shared memory per block, after ACU_KERNEL_MAX_SHARED */
     int clusters;          /* whether it has thread block clusters */
     int cooperative;       /* whether it launches cooperatively */
     int multiprocessors;
 } acu_kernel_limits;
 
+/* What a parameter takes. */
+typedef struct acu_accepted {
+    uint32_t size;  /* bytes */
+    uint32_t kinds; /* those of arguments, as bits */
+} acu_accepted;
+
+/* A launch that needs nothing unusual reads the first two lines of the cache. */
 struct acu_kernel {
     acu_object object;
     const acu_code_api *api;
-    const void *raw;    /* what the API's functions take */
+    /* What the driver's call takes on streams of the context with that number: the kernel's
+     * function in the device's primary context. Where there is none, `raw` and 0. */
+    struct CUfunc_st *function;
     acu_module *module; /* an owner; NULL: a wrapped kernel, which has opened the place itself */
-    acu_code_place place;
+    uint32_t in_context;
+    bool by_stream; /* CUDA launches it on the stream's device, whichever is current */
+    bool direct;    /* `raw` is a kernel of the driver's, too, which its call launches */
+    acu_parameter_check check;
     int max_threads;    /* per block */
     int max_shared;     /* atomic: dynamic bytes that a launch may ask for */
     int cluster_needed; /* atomic: whether a launch must give cluster sizes */
-    bool by_stream;     /* CUDA launches it on the stream's device, whichever is current */
-    bool direct;        /* `raw` is a kernel of the driver's, too, which its call launches */
-    acu_parameter_check check;
-    size_t count; /* parameters */
-    acu_parameter *parameters;
+    size_t count;       /* parameters */
+    acu_accepted *accepted;
     acu_kernel_limits limits;
-    /* Launches do not look at what follows. */
+    const void *raw; /* what the API's functions take */
+    acu_code_place place;
+    acu_parameter *parameters;
     int registers;     /* per thread */
     int static_shared; /* bytes */
     char *name;

@@ -264,8 +264,8 @@ static void clear(acu_prepared_launch *p, acu_kernel *kernel) {
     p->attribute_count = p->use_count = p->event_count = p->image_count = 0;
 }
 
-static inline int prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid,
-                               acu_prepared_launch *p) {
+ACU_HOT static inline int prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid,
+                                       acu_prepared_launch *p) {
     int code = 0;
     clear(p, kernel);
     if (!acu_is(kernel, &acu_kernel_class))
@@ -339,6 +339,10 @@ static const unsigned takes[] = {
     [ACU_PARAMETER_POINTER] = ADDRESSES | BYTES,
     [ACU_PARAMETER_RECORD] = ~0u,
 };
+
+unsigned acu_launch_kinds(acu_parameter_type type) {
+    return takes[type];
+}
 
 static int refuse_type(const char *call, const acu_kernel *kernel, size_t i, const acu_arg *arg) {
     acu_parameter_type type = kernel->parameters[i].type;
@@ -416,8 +420,8 @@ static int refuse_handle(const char *call, const acu_kernel *kernel, size_t i, c
 static bool fits(const acu_kernel *kernel, size_t i, const acu_arg *arg) {
     if (kernel->check == ACU_CHECK_NOTHING)
         return true;
-    const acu_parameter *parameter = &kernel->parameters[i];
-    return arg->size == parameter->size && (takes[parameter->type] & KIND(arg->kind));
+    const acu_accepted *accepted = &kernel->accepted[i];
+    return arg->size == accepted->size && (accepted->kinds & KIND(arg->kind));
 }
 
 ACU_COLD static int refuse_argument(const char *call, const acu_kernel *kernel, size_t i,
@@ -473,8 +477,8 @@ static inline bool add_argument(acu_prepared_launch *p, size_t i, const acu_arg 
     return p->params[i] != NULL;
 }
 
-int acu_launch_prepare(const char *call, acu_kernel *kernel, const acu_grid *grid,
-                       const acu_arg *args, size_t count, acu_prepared_launch *p) {
+ACU_HOT int acu_launch_prepare(const char *call, acu_kernel *kernel, const acu_grid *grid,
+                               const acu_arg *args, size_t count, acu_prepared_launch *p) {
     int code = prepare_grid(call, kernel, grid, p);
     if (code)
         return code;
@@ -573,7 +577,7 @@ static void record_events(const acu_prepared_launch *p, const acu_stream *stream
     }
 }
 
-int acu_launch_prepared(acu_prepared_launch *p, acu_stream *stream) {
+ACU_HOT int acu_launch_prepared(acu_prepared_launch *p, acu_stream *stream) {
     unsigned begun = 0;
     int code = record_launch(p, stream);
     if (!code)
@@ -587,8 +591,8 @@ int acu_launch_prepared(acu_prepared_launch *p, acu_stream *stream) {
     return end_uses(p, stream, begun, code);
 }
 
-acu_result acu_launch_args(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,
-                           const acu_arg *args, size_t count) {
+ACU_HOT acu_result acu_launch_args(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,
+                                   const acu_arg *args, size_t count) {
     ACU_SCOPE_OF(launch_name);
     acu_prepared_launch p;
     ACU_TRY(acu_stream_check(launch_name, stream));

@@ -46,6 +46,9 @@ typedef struct acu_prepared_launch {
  * any other argument. */
 const acu_class *acu_arg_class(const acu_arg *arg);
 
+/* Returns the kinds of arguments that a parameter of that type takes, as bits. */
+unsigned acu_launch_kinds(acu_parameter_type type);
+
 /* Checks the grid alone. Returns 0, or a failure recorded for `call`. */
 int acu_launch_prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid,
                             acu_prepared_launch *prepared);

@@ -218,6 +218,7 @@ void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
     }
     device->active = device->of_runtime = false;
     device->was_reset = true;
+    device->own.id = acu_sim_context_new_id(); /* the next primary context is another one */
     if (!for_good)
         return;
     if (device->span) {
