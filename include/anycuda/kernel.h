@@ -49,6 +49,22 @@ struct CUfunc_st *acu_kernel_raw_driver(const acu_kernel *kernel);
  */
 ACU_CHECKED acu_result acu_kernel_get_function(acu_kernel *kernel, struct CUfunc_st **function);
 
+/**
+ * Asks whether the kernel's code is on its device, where CUDA loads code only when it is needed.
+ *
+ * `*loaded` says so for the device's primary context. Needs a driver of CUDA 12.4 or later; an
+ * older one is refused (801).
+ */
+ACU_CHECKED acu_result acu_kernel_is_loaded(acu_kernel *kernel, bool *loaded);
+
+/**
+ * Loads the kernel's code now, so that its first launch does not: nothing happens if it is loaded.
+ *
+ * CUDA may wait for the device while it loads, so a launch that loads may wait for a kernel that
+ * waits for that launch. Needs a driver of CUDA 12.4 or later; an older one is refused (801).
+ */
+ACU_CHECKED acu_result acu_kernel_load(acu_kernel *kernel);
+
 /** Adds an owner and returns the kernel; NULL where the handle is not a kernel. */
 acu_kernel *acu_kernel_retain(acu_kernel *kernel);
 

@@ -36,6 +36,32 @@ CASE(by_name) {
     OK(cuModuleUnload(module));
 }
 
+/* What loads a function where CUDA loads lazily? */
+CASE(functions_that_are_loaded) {
+    CUfunctionLoadingState state = CU_FUNCTION_LOADING_STATE_MAX;
+    int registers;
+    NEEDS(ACU_FEATURE_LAZY_LOADING);
+    CUmodule module = load();
+    CUfunction function = get(module, "store"), other = get(module, "nothing");
+    IS(function && other);
+    OK(cuFuncIsLoaded(&state, function));
+    ASK(state);
+    OK(cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function));
+    OK(cuFuncIsLoaded(&state, function));
+    ASK(state);
+    OK(cuFuncLoad(function));
+    OK(cuFuncIsLoaded(&state, function));
+    EQUAL(state, CU_FUNCTION_LOADING_STATE_LOADED);
+    OK(cuFuncIsLoaded(&state, other));
+    ASK(state);
+    OK(run(other, 1, 1, 0));
+    OK(cuFuncIsLoaded(&state, other));
+    EQUAL(state, CU_FUNCTION_LOADING_STATE_LOADED);
+    OK(cuCtxSynchronize());
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuFuncIsLoaded(NULL, function));
+    OK(cuModuleUnload(module));
+}
+
 CASE(no_module) {
     CUmodule module;
     OK(cudaFree(NULL));

@@ -358,6 +358,7 @@ static acu_result kernels(void) {
     acu_kernel_info info;
     size_t threads, bytes;
     int fit;
+    bool loaded;
     const acu_grid clusters = {.blocks = {2, 0, 0}, .threads = {32, 0, 0}, .cluster = {2, 0, 0}};
     ACU_AUTO(acu_module) *module = NULL;
     ACU_AUTO(acu_kernel) *kernel = NULL;
@@ -365,6 +366,10 @@ static acu_result kernels(void) {
     ACU_TRY(acu_module_load(elsewhere, &(acu_module_source){.ptx = kernels_ptx}, &module));
     ACU_TRY(acu_module_get_kernel(module, "add", &kernel));
     ACU_TRY(acu_kernel_get_info(kernel, &info));
+    if (known_driver >= 12040) {
+        ACU_TRY(acu_kernel_load(kernel));
+        ACU_TRY(acu_kernel_is_loaded(kernel, &loaded));
+    }
     ACU_TRY(acu_kernel_set_attribute(kernel, ACU_KERNEL_MAX_SHARED, 50000));
     ACU_TRY(acu_kernel_get_blocks_per_multiprocessor(kernel, 64, 0, 0, &fit));
     ACU_TRY(acu_kernel_get_best_block(kernel, NULL, &threads, NULL));

@@ -141,6 +141,50 @@ static void functions_of_the_driver(void **state) {
     OK(acu_stream_release(stream));
 }
 
+/* As CUDA loads lazily, or not, a kernel is loaded or not before. */
+static void kernels_are_loaded_before_their_launch(void **state) {
+    (void)state;
+    bool loaded = true;
+    acu_stream *stream = stream_on(0);
+    acu_kernel *nothing = kernel_on(0, "nothing"), *other;
+    if (driver_version() < 12040) {
+        FAILS(acu_kernel_is_loaded(nothing, &loaded), 801, "12.4");
+        assert_false(loaded);
+        FAILS(acu_kernel_load(nothing), 801, "12.4");
+    } else {
+        other = wrap(nothing);
+        OK(acu_kernel_is_loaded(nothing, &loaded));
+        print_message("a kernel that was only found is%s loaded\n", loaded ? "" : " not");
+        OK(acu_kernel_load(nothing));
+        OK(acu_kernel_load(nothing));
+        OK(acu_kernel_is_loaded(nothing, &loaded));
+        assert_true(loaded);
+        loaded = false;
+        OK(acu_kernel_is_loaded(other, &loaded));
+        assert_true(loaded);
+        OK(acu_kernel_load(other));
+        OK(acu_launch(stream, nothing, acu_grid_1d(1, 1)));
+        OK(acu_stream_synchronize(stream));
+        OK(acu_kernel_release(other));
+    }
+    OK(acu_kernel_release(nothing));
+    OK(acu_stream_release(stream));
+}
+
+static void kernels_that_cannot_be_loaded(void **state) {
+    (void)state;
+    if (driver_version() < 12040)
+        SKIP("needs a driver of CUDA 12.4");
+    bool loaded = true;
+    acu_kernel *nothing = kernel_on(0, "nothing");
+    assert_int_equal(acu_inject_errors("cuFuncLoad@1:2;cuFuncIsLoaded@1:400"), 0);
+    FAILS(acu_kernel_load(nothing), ACU_OUT_OF_MEMORY, "acu_kernel_load: cuFuncLoad");
+    FAILS(acu_kernel_is_loaded(nothing, &loaded), 400, "acu_kernel_is_loaded: cuFuncIsLoaded");
+    assert_false(loaded);
+    acu_inject_errors(NULL);
+    OK(acu_kernel_release(nothing));
+}
+
 static void kernels_of_someone_else(void **state) {
     (void)state;
     enum { N = 64 };
@@ -270,6 +314,8 @@ int main(void) {
         KERNEL_TEST(attributes),
         KERNEL_TEST(parameters),
         KERNEL_TEST(functions_of_the_driver),
+        KERNEL_TEST(kernels_are_loaded_before_their_launch),
+        KERNEL_TEST(kernels_that_cannot_be_loaded),
         KERNEL_TEST(kernels_of_someone_else),
         KERNEL_TEST(kernels_of_libraries),
         KERNEL_TEST(what_fits),

@@ -587,6 +587,7 @@ static void modules(void **state) {
     size_t count;
     void *unified = NULL;
     struct CUfunc_st *function = NULL;
+    bool loaded = true;
     acu_module *made = NULL;
     acu_kernel *kernel = NULL;
     acu_buffer *buffer = NULL;
@@ -622,6 +623,10 @@ static void modules(void **state) {
     NOT_NULL(acu_module_get_unified_function(good.module, "nothing", NULL));
     HANDLE(acu_kernel_get_function(bad, &function));
     NOT_NULL(acu_kernel_get_function(good.kernel, NULL));
+    HANDLE(acu_kernel_load(bad));
+    HANDLE(acu_kernel_is_loaded(bad, &loaded));
+    assert_false(loaded);
+    NOT_NULL(acu_kernel_is_loaded(good.kernel, NULL));
     HANDLE(acu_module_get_global(bad, "table", good.stream, ACU_U8, &buffer));
     HANDLE(acu_module_get_global(good.module, "table", bad, ACU_U8, &buffer));
     NOT_NULL(acu_module_get_kernel(good.module, NULL, &kernel));

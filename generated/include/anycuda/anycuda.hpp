@@ -1329,6 +1329,14 @@ class kernel_ref : public handle<acu_kernel> {
      * device. */
     result<CUfunc_st *> get_function() const;
 
+    /** Asks whether the kernel's code is on its device, where CUDA loads code only when it is
+     * needed. */
+    result<bool> is_loaded() const;
+
+    /** Loads the kernel's code now, so that its first launch does not: nothing happens if it is
+     * loaded. */
+    result<> load() const;
+
     /** Adds an owner and returns the kernel. */
     acu::kernel retain() const;
 

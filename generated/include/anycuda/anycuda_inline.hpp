@@ -1696,6 +1696,16 @@ inline result<CUfunc_st *> kernel_ref::get_function() const {
     return {code_, function};
 }
 
+inline result<bool> kernel_ref::is_loaded() const {
+    bool loaded = {};
+    const acu_result code_ = acu_kernel_is_loaded(get(), &loaded);
+    return {code_, loaded};
+}
+
+inline result<> kernel_ref::load() const {
+    return acu_kernel_load(get());
+}
+
 inline acu::kernel kernel_ref::retain() const {
     return acu::kernel(acu_kernel_retain(get()));
 }

@@ -1,6 +1,7 @@
 /* Kernels: their life, their attributes and parameters, and occupancy. */
 #include "safe/kernel/kernel.h"
 #include "core/call.h"
+#include "core/translate.h"
 #include "cuda_abi.h"
 #include "safe/base/primary_context.h"
 #include "safe/kernel/launch.h"
@@ -344,6 +345,37 @@ acu_result acu_kernel_get_function(acu_kernel *kernel, struct CUfunc_st **functi
     ACU_NEED(kernel, acu_kernel_class);
     WITH_KERNEL(kernel, code,
                 kernel->api->driver_function(function, kernel->raw, kernel->module != NULL));
+    return OUTCOME(kernel, code);
+}
+
+/* Loads the driver's function of the kernel, or asks whether it is loaded. The context is current
+ * where it is. Returns 0 or a recorded failure. */
+static int load_function(const acu_kernel *kernel, bool *loaded) {
+    CUfunctionLoadingState state = CU_FUNCTION_LOADING_STATE_UNLOADED;
+    struct CUfunc_st *function = NULL;
+    int code = kernel->api->driver_function(&function, kernel->raw, kernel->module != NULL);
+    if (code || !loaded)
+        return code ? code : acu_translate_driver(cuFuncLoad(function));
+    code = acu_translate_driver(cuFuncIsLoaded(&state, function));
+    *loaded = state == CU_FUNCTION_LOADING_STATE_LOADED;
+    return code;
+}
+
+acu_result acu_kernel_is_loaded(acu_kernel *kernel, bool *loaded) {
+    ACU_SCOPE();
+    int code = 0;
+    ACU_NEED_POINTER(loaded);
+    *loaded = false;
+    ACU_NEED(kernel, acu_kernel_class);
+    WITH_KERNEL(kernel, code, load_function(kernel, loaded));
+    return OUTCOME(kernel, code);
+}
+
+acu_result acu_kernel_load(acu_kernel *kernel) {
+    ACU_SCOPE();
+    int code = 0;
+    ACU_NEED(kernel, acu_kernel_class);
+    WITH_KERNEL(kernel, code, load_function(kernel, NULL));
     return OUTCOME(kernel, code);
 }
 
