@@ -113,6 +113,22 @@ static void tool_destroy_domain(void *domain) {
     free(domain);
 }
 
+static void tool_name_thread(uint32_t thread, const char *name) {
+    tool_writes("thread %u: %s", (unsigned)thread, name);
+}
+
+static void tool_name_device(int device, const char *name) {
+    tool_writes("device %d: %s", device, name);
+}
+
+static void tool_name_stream(void *stream, const char *name) {
+    tool_writes("stream %p: %s", stream, name);
+}
+
+static void tool_name_event(void *event, const char *name) {
+    tool_writes("event %p: %s", event, name);
+}
+
 /* ---- attaching ---- */
 
 typedef void (*tool_fn)(void);
@@ -128,19 +144,24 @@ typedef struct tool_versions {
     void (*set_tool_version)(uint32_t version);
 } tool_versions;
 
-/* Stores the tool's functions for domains; every other function of NVTX stays as it is. */
+/* Stores the tool's functions for domains and names; every other function of NVTX stays as it is.
+ * Events are named by the driver's function, and streams and devices by the runtime's. */
 static int tool_attaches(const void *(*get_table)(uint32_t number)) {
     static const struct {
-        int at;
+        int group, at;
         tool_fn fn;
-    } wanted[] = {{1, (tool_fn)tool_mark},
-                  {2, (tool_fn)tool_start},
-                  {3, (tool_fn)tool_end},
-                  {4, (tool_fn)tool_push},
-                  {5, (tool_fn)tool_pop},
-                  {8, (tool_fn)tool_name_category},
-                  {12, (tool_fn)tool_create_domain},
-                  {14, (tool_fn)tool_destroy_domain}};
+    } wanted[] = {{5, 1, (tool_fn)tool_mark},
+                  {5, 2, (tool_fn)tool_start},
+                  {5, 3, (tool_fn)tool_end},
+                  {5, 4, (tool_fn)tool_push},
+                  {5, 5, (tool_fn)tool_pop},
+                  {5, 8, (tool_fn)tool_name_category},
+                  {5, 12, (tool_fn)tool_create_domain},
+                  {5, 14, (tool_fn)tool_destroy_domain},
+                  {1, 14, (tool_fn)tool_name_thread},
+                  {4, 1, (tool_fn)tool_name_device},
+                  {4, 3, (tool_fn)tool_name_stream},
+                  {2, 7, (tool_fn)tool_name_event}};
     const tool_callbacks *callbacks = get_table(1);
     const tool_versions *versions = get_table(3);
     tool_fn **functions = NULL;
@@ -158,11 +179,13 @@ static int tool_attaches(const void *(*get_table)(uint32_t number)) {
             if (!functions[i])
                 return 0;
     }
-    if (callbacks->get_functions(0, &functions, NULL) || callbacks->get_functions(7, NULL, NULL) ||
-        !callbacks->get_functions(5, &functions, NULL))
+    if (callbacks->get_functions(0, &functions, NULL) || callbacks->get_functions(7, NULL, NULL))
         return 0;
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        if (!callbacks->get_functions(wanted[i].group, &functions, NULL))
+            return 0;
         *functions[wanted[i].at] = wanted[i].fn;
+    }
     return getenv("NVTX_TOOL_REFUSES") == NULL;
 }
 

@@ -29,6 +29,9 @@ ACU_CHECKED acu_result acu_device_get_count(int *count);
 /** Asks for this thread's current device. */
 ACU_CHECKED acu_result acu_device_get_current(acu_device *device);
 
+/** Names a device for tools and traces that listen, as acu_stream_set_name() does a stream. */
+acu_result acu_device_set_name(acu_device device, const char *name);
+
 /**
  * Makes a device current in this thread.
  *

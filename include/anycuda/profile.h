@@ -82,6 +82,14 @@ const char *acu_domain_name(const acu_domain *domain);
 /** Names a category of the domain's ranges and marks (acu_range_options.category). */
 acu_result acu_domain_set_category_name(acu_domain *domain, uint32_t category, const char *name);
 
+/**
+ * Names the calling thread for tools and traces; acu_stream_set_name(), acu_event_set_name() and
+ * acu_device_set_name() name other things. The system's name of the thread stays.
+ *
+ * The name is read before the call returns. Errors are reported only where somebody listens.
+ */
+acu_result acu_thread_set_name(const char *name);
+
 /* ---- ranges and marks ---- */
 
 /** What the payload of a range or mark is, with NVTX's numbers. */

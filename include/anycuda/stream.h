@@ -99,6 +99,13 @@ void acu_stream_cleanup(acu_stream **stream);
  */
 size_t acu_stream_describe(const acu_stream *stream, char *text, size_t size);
 
+/**
+ * Names the stream for tools and traces that listen, as acu_thread_set_name() does a thread.
+ *
+ * The name is read before the call returns. Errors are reported only where somebody listens.
+ */
+acu_result acu_stream_set_name(acu_stream *stream, const char *name);
+
 /** Returns the stream's device; ACU_DEVICE_CURRENT where the handle is not a stream. */
 acu_device acu_stream_device(const acu_stream *stream);
 

@@ -58,6 +58,14 @@ uint64_t acu_audience_tell(const acu_range_event *event) {
     return id;
 }
 
+void acu_audience_name(acu_named kind, uint64_t what, const char *name) {
+    const unsigned audience = __atomic_load_n(&acu_audience, __ATOMIC_ACQUIRE);
+    if (name && (audience & (unsigned)ACU_AUDIENCE_TOOL))
+        acu_nvtx_name(kind, what, name);
+    if (audience & (unsigned)ACU_AUDIENCE_TRACE)
+        acu_trace_file.name(kind, what, name);
+}
+
 /* ---- the calls of the safe layer ---- */
 
 /* Returns the tool's handle of the domain that the calls are in. */

@@ -26,6 +26,11 @@ static inline bool acu_is_heard(void) {
  * lets tell something while it attaches is not heard. */
 bool acu_audience_look(void) __attribute__((cold));
 
+/* Returns whether somebody listens. */
+static inline bool acu_audience_listens(void) {
+    return __builtin_expect(acu_is_heard(), 0) && acu_audience_look();
+}
+
 /* Lets the calls of the safe layer be told, too, or not. */
 void acu_audience_of_calls(bool on);
 
@@ -54,6 +59,18 @@ typedef struct acu_range_event {
 /* Tells the whole audience; returns the number of the range that ACU_RANGE_START begins, never 0,
  * else 0. */
 uint64_t acu_audience_tell(const acu_range_event *event);
+
+/* What a name is of. */
+typedef enum acu_named {
+    ACU_NAMED_THREAD, /* by the system's number */
+    ACU_NAMED_DEVICE, /* by its ordinal */
+    ACU_NAMED_STREAM, /* by CUDA's handle */
+    ACU_NAMED_EVENT
+} acu_named;
+
+/* Tells the whole audience what a program calls something. A name of NULL takes the name from a
+ * handle that is destroyed; only the trace is told of that. */
+void acu_audience_name(acu_named kind, uint64_t what, const char *name);
 
 /* ---- the calls of the safe layer ---- */
 

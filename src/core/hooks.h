@@ -32,6 +32,8 @@ struct acu_range_event;
 typedef struct acu_trace_file_hooks {
     /* Writes what a range or mark is into the trace, be that for viewers or of lines. */
     void (*range)(const struct acu_range_event *event, uint64_t id);
+    /* Writes what something is called, an acu_named; NULL: it has no name any more. */
+    void (*name)(unsigned kind, uint64_t what, const char *name);
 } acu_trace_file_hooks;
 
 extern const acu_trace_file_hooks acu_trace_file;

@@ -48,7 +48,7 @@ static attributes attributes_of(const acu_range_event *event) {
 
 /* The groups by their numbers, each with as many functions as NVTX has, the first of which is none:
  * those of version 1, of CUDA's driver, of OpenCL, of CUDA's runtime, of domains, and of locks. */
-enum { DOMAINS = 5, GROUPS = 7, FUNCTIONS = 16 };
+enum { PLAIN = 1, DRIVER = 2, RUNTIME = 4, DOMAINS = 5, GROUPS = 7, FUNCTIONS = 16 };
 static const unsigned char sizes[GROUPS] = {0, 16, 9, 15, 7, FUNCTIONS, 7};
 
 static acu_fn functions[GROUPS][FUNCTIONS];   /* each atomic: what the tool stores */
@@ -124,8 +124,12 @@ typedef void name_category(void *domain, uint32_t category, const char *name);
 typedef void *create_domain(const char *name);
 typedef void destroy_domain(void *domain);
 
+static acu_fn wanted_of(unsigned group, unsigned function) {
+    return __atomic_load_n(&functions[group][function], __ATOMIC_ACQUIRE);
+}
+
 static acu_fn wanted(unsigned function) {
-    return __atomic_load_n(&functions[DOMAINS][function], __ATOMIC_ACQUIRE);
+    return wanted_of(DOMAINS, function);
 }
 
 uint64_t acu_nvtx_tell(const acu_range_event *event) {
@@ -168,4 +172,27 @@ void acu_nvtx_name_category(void *domain, uint32_t category, const char *name) {
     const acu_fn fn = wanted(NAME_CATEGORY);
     if (fn)
         ((name_category *)fn)(domain, category, name);
+}
+
+/* ---- names of things ---- */
+
+typedef void name_number(uint32_t number, const char *name); /* of a thread, or of a device */
+typedef void name_handle(void *handle, const char *name);
+
+/* What CUDA's runtime and driver share is named once: a tool that does not want to be told by the
+ * runtime's function is told by the driver's. */
+void acu_nvtx_name(acu_named kind, uint64_t what, const char *name) {
+    static const struct {
+        unsigned char group, function, other;
+    } by_kind[] = {[ACU_NAMED_THREAD] = {PLAIN, 14, 0},
+                   [ACU_NAMED_DEVICE] = {RUNTIME, 1, 1},
+                   [ACU_NAMED_STREAM] = {RUNTIME, 3, 5},
+                   [ACU_NAMED_EVENT] = {RUNTIME, 5, 7}};
+    acu_fn fn = wanted_of(by_kind[kind].group, by_kind[kind].function);
+    if (!fn)
+        fn = wanted_of(DRIVER, by_kind[kind].other);
+    if (fn && (kind == ACU_NAMED_THREAD || kind == ACU_NAMED_DEVICE))
+        ((name_number *)fn)((uint32_t)what, name);
+    else if (fn)
+        ((name_handle *)fn)((void *)(uintptr_t)what, name);
 }

@@ -16,5 +16,7 @@ uint64_t acu_nvtx_tell(const acu_range_event *event);
 void *acu_nvtx_create_domain(const char *name);
 void acu_nvtx_destroy_domain(void *domain);
 void acu_nvtx_name_category(void *domain, uint32_t category, const char *name);
+/* `what` is a handle, or a number. */
+void acu_nvtx_name(acu_named kind, uint64_t what, const char *name);
 
 #endif

@@ -95,6 +95,7 @@ typedef struct row {
     context *context; /* NULL: this place is free */
     void *stream;
     long thread; /* of the per-thread stream; else 0 */
+    int device;  /* -1: not known */
     int64_t end; /* of the last work that was appended */
     unsigned first,
         last; /* items that are not appended yet, by number; 0: none; `first` is atomic */
@@ -349,20 +350,76 @@ static void put_name(const acu_call *call, char name[NAME]) {
     snprintf(name, NAME, "%s", kernel && *kernel ? kernel : f->name);
 }
 
-static void name_row(const row *at, bool is_new) {
-    char name[96], stream[48];
+/* What programs call streams; under the lock. */
+static struct {
+    const void *stream; /* NULL: the place is free */
+    char name[NAME];
+} names[ROWS];
+
+/* Copies the name of a stream, "" if it has none. */
+static void get_stream_name(const void *stream, char name[NAME]) {
+    *name = '\0';
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < ROWS && stream; i++)
+        if (names[i].stream == stream)
+            snprintf(name, NAME, "%s", names[i].name);
+    pthread_mutex_unlock(&lock);
+}
+
+/* A name that finds no room is left out. */
+static void set_stream_name(const void *stream, const char *name) {
+    size_t at = ROWS;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < ROWS; i++)
+        if (names[i].stream == stream || (!names[i].stream && at == ROWS))
+            at = i;
+    if (at < ROWS) {
+        names[at].stream = name ? stream : NULL;
+        snprintf(names[at].name, NAME, "%s", name ? name : "");
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void append_name(size_t number) {
+    char name[2 * NAME], stream[NAME];
+    pthread_mutex_lock(&lock);
+    const row at = rows[number];
+    pthread_mutex_unlock(&lock);
+    get_stream_name(at.stream, stream);
+    if (*stream)
+        snprintf(name, sizeof name, "device %d, %s", at.device, stream);
+    else if ((uintptr_t)at.stream <= LEGACY)
+        snprintf(name, sizeof name, "device %d, the legacy default stream", at.device);
+    else if ((uintptr_t)at.stream == PER_THREAD)
+        snprintf(name, sizeof name, "device %d, the default stream of thread %ld", at.device,
+                 at.thread);
+    else
+        snprintf(name, sizeof name, "device %d, stream %p", at.device, at.stream);
+    if (at.context)
+        acu_trace_name_row(FIRST_ROW + (long)number, name);
+}
+
+static void name_row(row *at, bool is_new) {
     int device = -1;
     if (!is_new)
         return;
     (void)driver.device(&device);
-    if ((uintptr_t)at->stream <= LEGACY)
-        snprintf(stream, sizeof stream, "the legacy default stream");
-    else if ((uintptr_t)at->stream == PER_THREAD)
-        snprintf(stream, sizeof stream, "the default stream of thread %ld", at->thread);
-    else
-        snprintf(stream, sizeof stream, "stream %p", at->stream);
-    snprintf(name, sizeof name, "device %d, %s", device, stream);
-    acu_trace_name_row(FIRST_ROW + (long)(at - rows), name);
+    pthread_mutex_lock(&lock);
+    at->device = device;
+    pthread_mutex_unlock(&lock);
+    append_name((size_t)(at - rows));
+}
+
+void acu_measure_name(const void *stream, const char *name) {
+    bool is[ROWS];
+    set_stream_name(stream, name);
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < ROWS; i++)
+        is[i] = name && rows[i].context && rows[i].stream == stream;
+    pthread_mutex_unlock(&lock);
+    for (size_t i = 0; i < ROWS; i++)
+        if (is[i])
+            append_name(i);
 }
 
 /* Puts the item behind the others of its row. */

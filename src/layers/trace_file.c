@@ -384,7 +384,34 @@ static void write_range(const acu_range_event *range, uint64_t id) {
     errno = kept;
 }
 
-const acu_trace_file_hooks acu_trace_file = {.range = write_range};
+/* ---- names ---- */
+
+/* "[thread] name stream 0x7f00 "upload"". */
+static void write_name_line(unsigned kind, uint64_t what, const char *name) {
+    static const char *const formats[] = {[ACU_NAMED_THREAD] = "thread %llu ",
+                                          [ACU_NAMED_DEVICE] = "device %llu ",
+                                          [ACU_NAMED_STREAM] = "stream 0x%llx ",
+                                          [ACU_NAMED_EVENT] = "event 0x%llx "};
+    acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
+    acu_line_print(&out, "[%ld] name ", (long)syscall(SYS_gettid));
+    acu_line_print(&out, formats[kind], (unsigned long long)what);
+    acu_line_put_quoted(&out, name, SIZE_MAX);
+    acu_trace_line(&out);
+}
+
+/* Viewers have rows of threads and streams. */
+static void write_name(unsigned kind, uint64_t what, const char *name) {
+    const int kept = errno;
+    if (kind == ACU_NAMED_STREAM)
+        acu_measure_name((void *)(uintptr_t)what, name);
+    if (is_on() && kind == ACU_NAMED_THREAD)
+        acu_trace_name_row(acu_trace_thread(), name);
+    else if (!is_on() && acu_trace_on() && name)
+        write_name_line(kind, what, name);
+    errno = kept;
+}
+
+const acu_trace_file_hooks acu_trace_file = {.range = write_range, .name = write_name};
 
 /* ---- the hooks ---- */
 

@@ -113,7 +113,9 @@ def check_work(program: str, folder: Path) -> None:
     (process,) = named(events, "process_name", "M")
     assert process["args"]["name"] == Path(program).name
     streams = {tid for tid in names if tid >= ROWS}
-    assert len(streams) == 2 and all("device 0, stream 0x" in names[tid] for tid in streams)
+    assert len(streams) == 2 and {names[tid][:18] for tid in streams} == {"device 0, uploads", "device 0, stream 0"}
+    rows = [e["args"]["name"] for e in named(events, "thread_name", "M")]
+    assert "device 0, early" in rows and names[process["tid"]] == 'the "main" thread'
 
     (copy,) = named(events, "cudaMemcpyAsync", category="cuda")
     assert copy["args"]["result"] == "cudaSuccess" and copy["args"]["count"] == "1024"
@@ -208,6 +210,19 @@ def check_driver(program: str, folder: Path) -> None:
     assert len(named(events, "cudaMemsetAsync", category="device")) == 2
 
 
+def check_checkpoint(program: str, folder: Path) -> None:
+    """A checkpoint is traced as any call is, and what is done before and after it is measured."""
+    events, printed, _ = run(program, "checkpoint", folder / "checkpoint.json")
+    check_nesting(events)
+    assert printed == "5\n"
+    calls = [e["name"] for e in events if e["ph"] == "X" and e["cat"] == "cuda" and "Checkpoint" in e["name"]]
+    assert calls == [f"cuCheckpointProcess{what}" for what in ("Lock", "Checkpoint", "Restore", "Unlock")]
+    assert len(named(events, "cudaLaunchHostFunc", category="device")) == 1
+    assert len(named(events, "cudaMemsetAsync", category="device")) == 1
+    assert len(named(events, "cudaMemcpyAsync", category="device")) == 3
+    check_arrows(events)
+
+
 def check_files(program: str, folder: Path) -> None:
     """What is no trace is left alone, and a file does not grow without end."""
     other = folder / "other.json"
@@ -271,6 +286,7 @@ def main() -> int:
             check_named_calls,
             check_processes,
             check_driver,
+            check_checkpoint,
             check_files,
         ):
             check(program, Path(name))

@@ -39,10 +39,13 @@ static void work(void) {
     acu_buffer *x = NULL;
     OK(acu_stream_create(0, NULL, &a));
     OK(acu_stream_create(0, NULL, &b));
+    OK(acu_thread_set_name("the \"main\" thread"));
+    OK(acu_stream_set_name(a, "early"));
     OK(acu_buffer_create(a, ACU_F32, N, &x));
     OK(cudaLaunchHostFunc(acu_stream_raw(b), sleep_20_ms, NULL));
     OK(acu_buffer_write(x, numbers, N));
     OK(acu_buffer_zero(x, NULL));
+    OK(acu_stream_set_name(a, "uploads"));
     OK(acu_stream_synchronize(a));
     OK(acu_stream_synchronize(b));
     if (cudaMalloc(NULL, 16) == cudaSuccess)
@@ -165,17 +168,42 @@ static void driver(void) {
     OK(cudaFree(other));
 }
 
+/* Work before and after a checkpoint of this process, over which events of the trace stay. */
+static void checkpoint(void) {
+    const int self = (int)getpid();
+    int number = 5, back = 0;
+    acu_stream *stream = NULL;
+    acu_buffer *x = NULL;
+    OK(acu_stream_create(0, NULL, &stream));
+    OK(acu_buffer_create(stream, ACU_I32, 1, &x));
+    OK(acu_buffer_write(x, &number, 1));
+    OK(cudaLaunchHostFunc(acu_stream_raw(stream), sleep_20_ms, NULL)); /* goes on meanwhile */
+    OK(acu_process_lock(self, 1000));
+    OK(acu_process_checkpoint(self));
+    OK(acu_process_restore(self, NULL, 0));
+    OK(acu_process_unlock(self));
+    OK(acu_buffer_zero(x, NULL));
+    OK(acu_buffer_write(x, &number, 1));
+    OK(acu_buffer_read(x, &back, 1));
+    printf("%d\n", back);
+    OK(acu_buffer_release(x));
+    OK(acu_stream_release(stream));
+    if (acu_sim_leaks(1))
+        exit(1);
+}
+
 int main(int count, char **args) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"work", work},   {"capture", capture}, {"ranges", ranges}, {"threads", threads},
-                 {"forks", forks}, {"dies", dies},       {"driver", driver}};
+    } cases[] = {{"work", work},       {"capture", capture},      {"ranges", ranges},
+                 {"threads", threads}, {"forks", forks},          {"dies", dies},
+                 {"driver", driver},   {"checkpoint", checkpoint}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (count > 1 && strcmp(args[1], cases[i].name) == 0) {
             cases[i].run();
             return 0;
         }
-    fprintf(stderr, "traced work|capture|ranges|threads|forks|dies|driver\n");
+    fprintf(stderr, "traced work|capture|ranges|threads|forks|dies|driver|checkpoint\n");
     return 2;
 }

@@ -54,6 +54,19 @@ static void ranges(void **state) {
     assert_int_equal(tool.count, before); /* a tool is told of nothing that is refused */
 }
 
+static void names(void **state) {
+    (void)state;
+    const int before = tool.count;
+    NOT_NULL(acu_thread_set_name(NULL));
+    NOT_NULL(acu_device_set_name(0, NULL));
+    NO_DEVICE(acu_device_set_name(absent, "x"));
+    HANDLE(acu_stream_set_name(bad, "x"));
+    NOT_NULL(acu_stream_set_name(good.stream, NULL));
+    HANDLE(acu_event_set_name(bad, "x"));
+    NOT_NULL(acu_event_set_name(good.event, NULL));
+    assert_int_equal(tool.count, before); /* a tool is told of nothing that is refused */
+}
+
 /* What has no argument to be wrong. */
 static void the_profiler(void **state) {
     (void)state;
@@ -65,6 +78,6 @@ static void the_profiler(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {PROFILE_TEST(domains), PROFILE_TEST(ranges),
-                                       PROFILE_TEST(the_profiler)};
+                                       PROFILE_TEST(names), PROFILE_TEST(the_profiler)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,12 @@
 /* Ranges, marks and domains, as a tool hears them that the program is linked with; and the
  * profiler. */
+#define _GNU_SOURCE /* syscall */
 #include "safe.h"
 #include "../nvtx_tool.h"
 
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* What a tool that is linked with a program defines. */
 int (*InitializeInjectionNvtx2_fnptr)(const void *(*)(uint32_t)) = tool_attaches;
@@ -138,6 +141,30 @@ static void a_line_names_the_domain(void **state) {
     HEARD("domain a \"name\"", "destroy a \"name\"");
 }
 
+static void things_have_names(void **state) {
+    (void)state;
+    char lines[4][100];
+    acu_stream *stream = NULL, *legacy = NULL;
+    acu_event *event = NULL;
+    OK(acu_stream_create(0, NULL, &stream));
+    OK(acu_stream_get_legacy(0, &legacy));
+    OK(acu_event_create(0, NULL, &event));
+    snprintf(lines[0], sizeof lines[0], "thread %ld: main", (long)syscall(SYS_gettid));
+    snprintf(lines[1], sizeof lines[1], "stream %p: uploads", (void *)acu_stream_raw(stream));
+    snprintf(lines[2], sizeof lines[2], "stream %p: all", (void *)acu_stream_raw(legacy));
+    snprintf(lines[3], sizeof lines[3], "event %p: uploaded", (void *)acu_event_raw(event));
+    OK(acu_thread_set_name("main"));
+    OK(acu_device_set_name(0, "the first"));
+    OK(acu_device_set_name(ACU_DEVICE_CURRENT, "the current"));
+    OK(acu_stream_set_name(stream, "uploads"));
+    OK(acu_stream_set_name(legacy, "all"));
+    OK(acu_event_set_name(event, "uploaded"));
+    OK(acu_event_release(event));
+    OK(acu_stream_release(legacy));
+    OK(acu_stream_release(stream));
+    HEARD(lines[0], "device 0: the first", "device 0: the current", lines[1], lines[2], lines[3]);
+}
+
 static void ranges_do_not_touch_a_capture(void **state) {
     (void)state;
     acu_stream *stream = NULL;
@@ -234,6 +261,7 @@ int main(void) {
         TEST(a_range_ends_with_its_scope),
         TEST(a_domain_of_nvtx_is_wrapped_or_adopted),
         TEST(a_line_names_the_domain),
+        TEST(things_have_names),
         TEST(ranges_do_not_touch_a_capture),
         TEST(calls_are_named_on_request),
         TEST(the_profiler_starts_and_stops),

@@ -29,7 +29,7 @@ NOUNS = sorted(
         device device_guard domain dtype event exec execution_context external external_memory
         external_semaphore graph graph_memory graphics kernel launch listener log mark memory mipmap module multicast
         node physical place pool process profiler program quarantine range region replay run runtime share
-        stream surface tensor_map texture transfer virtual""",
+        stream surface tensor_map texture thread transfer virtual""",
     ),
     key=len,
     reverse=True,

@@ -131,6 +131,9 @@ class device {
     /** Asks for this thread's current device. */
     static result<acu::device> get_current();
 
+    /** Names a device for tools and traces that listen, as acu_stream_set_name() does a stream. */
+    result<> set_name(const char *name) const;
+
     /** Makes a device current in this thread. */
     result<> set_current() const;
 
@@ -239,6 +242,10 @@ class stream_ref : public handle<acu_stream> {
     /** Writes one line that names the stream, as errors do, such as "stream 0x55d0 (raw 0x7f20,
      * non-blocking) on device 0". */
     size_t describe(span<char> text) const;
+
+    /** Names the stream for tools and traces that listen, as acu_thread_set_name() does a
+     * thread. */
+    result<> set_name(const char *name) const;
 
     /** Returns the stream's device. */
     acu::device device() const;
@@ -427,6 +434,9 @@ class event_ref : public handle<acu_event> {
 
     /** Writes one line that names the event, as errors do; acu_stream_describe() has the rules. */
     size_t describe(span<char> text) const;
+
+    /** Names the event for tools and traces that listen, as acu_stream_set_name() does a stream. */
+    result<> set_name(const char *name) const;
 
     /** Returns the event's device. */
     acu::device device() const;
@@ -2721,6 +2731,10 @@ result<> profiler_start();
 
 /** Ends what acu_profiler_start() began, with the same errors: cudaProfilerStop(). */
 result<> profiler_stop();
+
+/** Names the calling thread for tools and traces; acu_stream_set_name(), acu_event_set_name() and
+ * acu_device_set_name() name other things. */
+result<> thread_set_name(const char *name);
 
 /** Returns whether a tool or a trace listens: a program may then take the time to make names. */
 bool range_heard();

@@ -119,6 +119,10 @@ inline result<acu::device> device::get_current() {
     return {code_, device};
 }
 
+inline result<> device::set_name(const char *name) const {
+    return acu_device_set_name(value_, name);
+}
+
 inline result<> device::set_current() const {
     return acu_device_set_current(value_);
 }
@@ -303,6 +307,10 @@ inline acu::stream stream_ref::retain() const {
 
 inline size_t stream_ref::describe(span<char> text) const {
     return acu_stream_describe(get(), text.data(), text.size());
+}
+
+inline result<> stream_ref::set_name(const char *name) const {
+    return acu_stream_set_name(get(), name);
 }
 
 inline acu::device stream_ref::device() const {
@@ -542,6 +550,10 @@ inline acu::event event_ref::retain() const {
 
 inline size_t event_ref::describe(span<char> text) const {
     return acu_event_describe(get(), text.data(), text.size());
+}
+
+inline result<> event_ref::set_name(const char *name) const {
+    return acu_event_set_name(get(), name);
 }
 
 inline acu::device event_ref::device() const {
@@ -3462,6 +3474,10 @@ inline result<> profiler_start() {
 
 inline result<> profiler_stop() {
     return acu_profiler_stop();
+}
+
+inline result<> thread_set_name(const char *name) {
+    return acu_thread_set_name(name);
 }
 
 inline bool range_heard() {

@@ -90,6 +90,16 @@ acu_result acu_device_set_current(acu_device device) {
     return OUTCOME(device, cudaSetDevice(device));
 }
 
+acu_result acu_device_set_name(acu_device device, const char *name) {
+    ACU_SCOPE();
+    if (!acu_audience_listens())
+        return 0;
+    ACU_NEED_POINTER(name);
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    acu_audience_name(ACU_NAMED_DEVICE, (uint64_t)device, name);
+    return 0;
+}
+
 acu_result acu_device_enter(acu_device_guard *guard, acu_device device) {
     ACU_SCOPE();
     ACU_NEED_POINTER(guard);

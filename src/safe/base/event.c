@@ -130,6 +130,16 @@ acu_device acu_event_device(const acu_event *event) {
     return acu_is(event, &acu_event_class) ? event->object.device : ACU_DEVICE_CURRENT;
 }
 
+acu_result acu_event_set_name(acu_event *event, const char *name) {
+    ACU_SCOPE();
+    if (!acu_audience_listens())
+        return 0;
+    ACU_NEED(event, acu_event_class);
+    ACU_NEED_POINTER(name);
+    acu_audience_name(ACU_NAMED_EVENT, (uintptr_t)event->raw, name);
+    return 0;
+}
+
 /* ---- use ---- */
 
 #define NEED_SAME_DEVICE(event, stream)                                                            \

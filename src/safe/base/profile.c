@@ -1,15 +1,13 @@
 /* Profiling: when profilers record; domains, ranges and marks. */
+#define _GNU_SOURCE /* syscall */
 #include "safe/base/profile.h"
 #include "safe/base/active_capture.h"
 
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "core/nvtx.h"
-
-/* Returns whether somebody listens. */
-static inline bool is_heard(void) {
-    return !ACU_LIKELY(!acu_is_heard()) && acu_audience_look();
-}
 
 /* ---- the profiler ---- */
 
@@ -70,7 +68,7 @@ static int new_domain(const char *call, const char *name, void *raw, bool owned,
 
 acu_result acu_domain_create(const char *name, acu_domain **domain) {
     ACU_TRY(new_domain(__func__, name, NULL, true, domain));
-    if (is_heard())
+    if (acu_audience_listens())
         (*domain)->raw = acu_nvtx_create_domain(name);
     return 0;
 }
@@ -115,7 +113,7 @@ const char *acu_domain_name(const acu_domain *domain) {
     } while (0)
 
 acu_result acu_domain_set_category_name(acu_domain *domain, uint32_t category, const char *name) {
-    if (!is_heard())
+    if (!acu_audience_listens())
         return 0;
     NEED_DOMAIN(domain);
     ACU_NEED_POINTER(name);
@@ -123,10 +121,21 @@ acu_result acu_domain_set_category_name(acu_domain *domain, uint32_t category, c
     return 0;
 }
 
+/* ---- threads ---- */
+
+acu_result acu_thread_set_name(const char *name) {
+    ACU_SCOPE();
+    if (!acu_audience_listens())
+        return 0;
+    ACU_NEED_POINTER(name);
+    acu_audience_name(ACU_NAMED_THREAD, (uint64_t)syscall(SYS_gettid), name);
+    return 0;
+}
+
 /* ---- ranges and marks ---- */
 
 bool acu_range_heard(void) {
-    return is_heard();
+    return acu_audience_listens();
 }
 
 static acu_range_event event_of(acu_range_step step, const acu_domain *domain) {
@@ -159,11 +168,12 @@ static int tell(const char *call, acu_range_step step, const acu_domain *domain,
 
 acu_result acu_range_push(acu_domain *domain, const char *name, const acu_range_options *options) {
     uint64_t none;
-    return is_heard() ? tell(__func__, ACU_RANGE_PUSH, domain, name, options, &none) : 0;
+    return acu_audience_listens() ? tell(__func__, ACU_RANGE_PUSH, domain, name, options, &none)
+                                  : 0;
 }
 
 acu_result acu_range_pop(acu_domain *domain) {
-    if (!is_heard())
+    if (!acu_audience_listens())
         return 0;
     NEED_DOMAIN(domain);
     const acu_range_event event = event_of(ACU_RANGE_POP, domain);
@@ -175,14 +185,14 @@ acu_result acu_range_start(acu_domain *domain, const char *name, const acu_range
                            uint64_t *range) {
     if (range)
         *range = 0;
-    if (!is_heard())
+    if (!acu_audience_listens())
         return 0;
     ACU_NEED_POINTER(range);
     return tell(__func__, ACU_RANGE_START, domain, name, options, range);
 }
 
 acu_result acu_range_end(acu_domain *domain, uint64_t range) {
-    if (!range || !is_heard())
+    if (!range || !acu_audience_listens())
         return 0;
     NEED_DOMAIN(domain);
     acu_range_event event = event_of(ACU_RANGE_END, domain);
@@ -193,7 +203,8 @@ acu_result acu_range_end(acu_domain *domain, uint64_t range) {
 
 acu_result acu_range_mark(acu_domain *domain, const char *name, const acu_range_options *options) {
     uint64_t none;
-    return is_heard() ? tell(__func__, ACU_RANGE_MARK, domain, name, options, &none) : 0;
+    return acu_audience_listens() ? tell(__func__, ACU_RANGE_MARK, domain, name, options, &none)
+                                  : 0;
 }
 
 acu_range_scope acu_range_enter(acu_domain *domain, const char *name) {

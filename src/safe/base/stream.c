@@ -111,6 +111,8 @@ static int destroy_stream(acu_object *object) {
     if (capture && capture->origin == stream)
         capture->abandon(capture);
     int code = acu_timeline_close(stream->timeline), last = 0;
+    if (stream->owned && __atomic_load_n(&stream->named, __ATOMIC_RELAXED))
+        acu_audience_name(ACU_NAMED_STREAM, (uintptr_t)stream->raw, NULL);
     if (stream->owned && !acu_is_unloading())
         last = acu_forgive_unloading((int)cudaStreamDestroy(stream->raw));
     acu_stream_abandon_calls(object->device);

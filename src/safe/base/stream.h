@@ -83,6 +83,7 @@ struct acu_stream {
     acu_object *staging;      /* atomic: pinned memory (safe/memory/staging.h); NULL: none yet */
     unsigned flags;           /* acu_stream_flag bits; 0 where the raw stream was given */
     int priority;             /* atomic: as it was asked for; 0 where the raw stream was given */
+    bool named;               /* atomic: tools and traces know it by a name */
     int users;                /* atomic: owners outside of the safe layer */
     acu_object *context;      /* the execution context that it runs in, with a reference; or NULL */
     acu_object *kernels;      /* atomic: those of the safe layer's own, with a reference; or NULL */

@@ -157,3 +157,14 @@ acu_result acu_stream_copy_attributes(acu_stream *to, acu_stream *from) {
     acu_guard_leave(&guard);
     return OUTCOME(to, code);
 }
+
+acu_result acu_stream_set_name(acu_stream *stream, const char *name) {
+    ACU_SCOPE();
+    if (!acu_audience_listens())
+        return 0;
+    ACU_NEED(stream, acu_stream_class);
+    ACU_NEED_POINTER(name);
+    __atomic_store_n(&stream->named, true, __ATOMIC_RELAXED);
+    acu_audience_name(ACU_NAMED_STREAM, (uintptr_t)stream->raw, name);
+    return 0;
+}
