@@ -252,10 +252,9 @@ static inline bool launch_directly(const acu_prepared_launch *p, acu_stream *str
     return launch_by_driver(function, p, stream) || launch_kernel(function, p, stream);
 }
 
-ACU_HOT static int launch(const acu_prepared_launch *p, acu_stream *stream) {
+__attribute__((noinline)) static int launch_by_runtime(const acu_prepared_launch *p,
+                                                       const acu_stream *stream) {
     acu_guard guard;
-    if (ACU_LIKELY(launch_directly(p, stream)))
-        return 0;
     bool by_stream = p->kernel->by_stream && p->attribute_count == 0;
     int code = by_stream ? acu_stream_enter(stream, &guard)
                          : acu_guard_enter(&guard, p->kernel->place.device);
@@ -268,6 +267,10 @@ ACU_HOT static int launch(const acu_prepared_launch *p, acu_stream *stream) {
         code = launch_with_attributes(p, stream->raw);
     acu_guard_leave(&guard);
     return code;
+}
+
+ACU_HOT static int launch(const acu_prepared_launch *p, acu_stream *stream) {
+    return ACU_LIKELY(launch_directly(p, stream)) ? 0 : launch_by_runtime(p, stream);
 }
 
 static struct cudaKernelNodeParams node_of(const acu_prepared_launch *p) {

@@ -248,6 +248,7 @@ int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel
         return acu_record(ACU_ERROR_HOST_MEMORY, "no memory for a kernel");
     }
     kernel->api = source->api;
+    kernel->launch = source->api->launch;
     kernel->place = source->place;
     kernel->module = source->module ? acu_module_retain(source->module) : NULL;
     kernel->raw = source->raw;

@@ -26,7 +26,7 @@ typedef struct acu_accepted {
 /* A launch that needs nothing unusual reads the first two lines of the cache. */
 struct acu_kernel {
     acu_object object;
-    const acu_code_api *api;
+    int (*launch)(const struct acu_prepared_launch *prepared, acu_stream *stream); /* the API's */
     /* What the driver's call takes on streams of the context with that number: the kernel's
      * function in the device's primary context. Where there is none, `raw` and 0. */
     struct CUfunc_st *function;
@@ -41,6 +41,7 @@ struct acu_kernel {
     size_t count;       /* parameters */
     acu_accepted *accepted;
     acu_kernel_limits limits;
+    const acu_code_api *api;
     const void *raw; /* what the API's functions take */
     acu_code_place place;
     acu_parameter *parameters;

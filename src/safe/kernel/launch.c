@@ -7,6 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Stands before what is part of each launch: one function, which saves and restores registers once.
+ * A launch that is not on a stream yet has copies of its own. */
+#define ACU_INLINED static inline __attribute__((always_inline))
+
 /* For errors: the caller mostly uses this macro. */
 static const char launch_name[] = "acu_launch";
 
@@ -247,16 +251,21 @@ ACU_COLD static int add_attributes(const char *call, const acu_grid *grid, acu_p
     return code ? code : add_raw(call, grid, p);
 }
 
-/* Returns whether the grid has no attributes. */
-static bool is_plain(const acu_grid *g) {
-    return !(g->cooperative || g->priority || is_given(&g->cluster) ||
-             is_given(&g->preferred_cluster) || g->cluster_scheduling || g->programmatic ||
-             g->programmatic_event || g->at_start || g->begun_event || g->memory_domain ||
-             g->window || g->more || g->raw_count);
+/* Returns 0 where no size is given. */
+static inline uintptr_t any_of(const acu_size3 *size) {
+    return size->x | size->y | size->z;
+}
+
+/* Returns whether the grid has no attributes, without a branch for each of them. */
+static inline bool is_plain(const acu_grid *g) {
+    return ((uintptr_t)g->cooperative | (unsigned)g->priority | any_of(&g->cluster) |
+            any_of(&g->preferred_cluster) | g->cluster_scheduling | (uintptr_t)g->programmatic |
+            (uintptr_t)g->programmatic_event | (uintptr_t)g->at_start | (uintptr_t)g->begun_event |
+            g->memory_domain | (uintptr_t)g->window | (uintptr_t)g->more | g->raw_count) == 0;
 }
 
 /* Clears all fields but the arrays, which are large and have counts. */
-static void clear(acu_prepared_launch *p, acu_kernel *kernel) {
+static inline void clear(acu_prepared_launch *p, acu_kernel *kernel) {
     p->kernel = kernel;
     p->blocks = p->threads = (dim3){1, 1, 1};
     p->shared_bytes = 0;
@@ -264,8 +273,8 @@ static void clear(acu_prepared_launch *p, acu_kernel *kernel) {
     p->attribute_count = p->use_count = p->event_count = p->image_count = 0;
 }
 
-ACU_HOT static inline int prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid,
-                                       acu_prepared_launch *p) {
+ACU_INLINED int prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid,
+                             acu_prepared_launch *p) {
     int code = 0;
     clear(p, kernel);
     if (!acu_is(kernel, &acu_kernel_class))
@@ -477,8 +486,8 @@ static inline bool add_argument(acu_prepared_launch *p, size_t i, const acu_arg 
     return p->params[i] != NULL;
 }
 
-ACU_HOT int acu_launch_prepare(const char *call, acu_kernel *kernel, const acu_grid *grid,
-                               const acu_arg *args, size_t count, acu_prepared_launch *p) {
+ACU_INLINED int prepare(const char *call, acu_kernel *kernel, const acu_grid *grid,
+                        const acu_arg *args, size_t count, acu_prepared_launch *p) {
     int code = prepare_grid(call, kernel, grid, p);
     if (code)
         return code;
@@ -494,6 +503,11 @@ ACU_HOT int acu_launch_prepare(const char *call, acu_kernel *kernel, const acu_g
             return refuse_argument(call, kernel, i, &args[i]);
     p->params[count] = NULL;
     return 0;
+}
+
+int acu_launch_prepare(const char *call, acu_kernel *kernel, const acu_grid *grid,
+                       const acu_arg *args, size_t count, acu_prepared_launch *p) {
+    return prepare(call, kernel, grid, args, count, p);
 }
 
 /* ---- CUDA's refusals ---- */
@@ -551,8 +565,7 @@ static int end_uses(const acu_prepared_launch *p, acu_stream *stream, unsigned b
 }
 
 /* Records the coming launch in the stream's capture, which keeps kernel, events and textures alive,
- * or in the
- * module, which is not unloaded before the kernel has ended. */
+ * or in the module, which is not unloaded before the kernel has ended. */
 static int record_launch(const acu_prepared_launch *p, acu_stream *stream) {
     acu_capture *capture = acu_capture_of(stream);
     if (capture) {
@@ -577,13 +590,13 @@ static void record_events(const acu_prepared_launch *p, const acu_stream *stream
     }
 }
 
-ACU_HOT int acu_launch_prepared(acu_prepared_launch *p, acu_stream *stream) {
+int acu_launch_prepared(acu_prepared_launch *p, acu_stream *stream) {
     unsigned begun = 0;
     int code = record_launch(p, stream);
     if (!code)
         code = begin_uses(p, stream, &begun);
     if (!code)
-        code = p->kernel->api->launch(p, stream);
+        code = p->kernel->launch(p, stream);
     if (!ACU_LIKELY(code == 0))
         code = explain(p, stream, code);
     else if (p->event_count > 0)
@@ -591,17 +604,44 @@ ACU_HOT int acu_launch_prepared(acu_prepared_launch *p, acu_stream *stream) {
     return end_uses(p, stream, begun, code);
 }
 
+/* Returns whether the stream alone has used all memory of the launch. */
+static inline bool is_only_on(const acu_prepared_launch *p, const acu_stream *stream) {
+    for (unsigned i = 0; i < p->use_count; i++)
+        if (!acu_storage_is_only_on(p->uses[i].buffer->storage, stream->timeline))
+            return false;
+    return true;
+}
+
+/* Ends uses of which only the beginning is known: no other stream had used the memory. */
+ACU_COLD static int finish(acu_prepared_launch *p, acu_stream *stream, int code) {
+    for (unsigned i = 0; i < p->use_count; i++)
+        p->uses[i].version = 0;
+    return end_uses(p, stream, p->use_count, code ? explain(p, stream, code) : 0);
+}
+
+/* Does the same as acu_launch_prepared() where the stream alone uses the memory, with one look at
+ * each buffer before and after, and with one number for all uses. */
+static inline int launch_prepared(acu_prepared_launch *p, acu_stream *stream) {
+    if (!ACU_LIKELY(!acu_capture_of(stream) && p->event_count == 0 && is_only_on(p, stream)))
+        return acu_launch_prepared(p, stream);
+    if (p->kernel->module)
+        acu_module_record_use(p->kernel->module, stream->timeline);
+    int code = p->kernel->launch(p, stream);
+    (void)acu_timeline_issue(stream->timeline);
+    return ACU_LIKELY(code == 0 && is_only_on(p, stream)) ? 0 : finish(p, stream, code);
+}
+
 ACU_HOT acu_result acu_launch_args(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,
                                    const acu_arg *args, size_t count) {
     ACU_SCOPE_OF(launch_name);
     acu_prepared_launch p;
     ACU_TRY(acu_stream_check(launch_name, stream));
-    ACU_TRY(acu_launch_prepare(launch_name, kernel, grid, args, count, &p));
+    ACU_TRY(prepare(launch_name, kernel, grid, args, count, &p));
     if (stream->object.device != kernel->object.device)
         return acu_fail_on(launch_name, kernel, ACU_ERROR_DEVICE,
                            "the stream is on device %d, %s on device %d", stream->object.device,
                            kernel->name, kernel->object.device);
-    int code = acu_launch_prepared(&p, stream);
+    int code = launch_prepared(&p, stream);
     if (ACU_LIKELY(code == 0))
         return 0;
     hint_at_refusal(&p, code);
