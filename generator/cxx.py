@@ -641,6 +641,9 @@ class _Form:
                 parameters.append(Parameter("Function &&", "function"))
                 arguments += ["called::call", "&call"]
                 at += 1
+            elif noun := self.owned_by_array(at):
+                parameters.append(Parameter(f"span<acu::{cxx_name(noun)}>", one.name))
+                arguments.append(f"detail::owners({one.name}, {self.all[at - 2].name}.size())")
             elif self.is_span(at):
                 parameters.append(self.span(at, arguments))
                 at += at + 1 not in outs
@@ -659,6 +662,12 @@ class _Form:
     def is_span(self, at: int) -> bool:
         """Returns whether it is an array with a count of its own, and no other."""
         return self.counted(at) and self.is_count(at + 1) and self.arrays_of(at + 1) == 1
+
+    def owned_by_array(self, at: int) -> str | None:
+        """The noun of handles that an array receives, one for each element of the span before it."""
+        found = re.fullmatch(r"(acu_\w+) \*", self.all[at].points_at or "")
+        follows = at >= self.has_self + 2 and self.is_span(at - 2) and self.is_plural(at)
+        return self.maker.handle_of(found[1]) if found and follows and self.is_owned() else None
 
     def elements(self, at: int, parameters: list[Parameter], arguments: list[str]) -> int:
         """What follows a type: elements of the host, one element, or a number of them; returns how much was taken."""

@@ -391,6 +391,16 @@ template <typename Ref> auto pointers(span<const Ref> handles) noexcept {
     return reinterpret_cast<const pointer *>(handles.data());
 }
 
+/** Returns owners as C writes an array of handles, once they have released what they own; NULL,
+ * which C refuses, where there are fewer than `count`. */
+template <typename Owner> auto owners(span<Owner> all, std::size_t count) noexcept {
+    using pointer = decltype(all.data()->get());
+    static_assert(sizeof(Owner) == sizeof(pointer) && std::is_standard_layout_v<Owner>);
+    for (Owner &one : all)
+        one = Owner();
+    return all.size() < count ? nullptr : reinterpret_cast<pointer *>(all.data());
+}
+
 } // namespace detail
 
 } // namespace acu

@@ -82,7 +82,8 @@ ACU_CHECKED acu_result acu_device_split(acu_device device, const acu_device_part
                                         size_t count, acu_execution_context **contexts);
 
 /**
- * Divides the multiprocessors of an execution context as acu_device_split() divides a device's.
+ * Divides the multiprocessors of an execution context as acu_device_split() divides a device's; the
+ * caller owns `count` execution contexts.
  *
  * The context stays as it is, and its streams run where those of the new ones do.
  */

@@ -422,6 +422,25 @@ void test_a_device_is_current_for_a_while() {
 #endif
 }
 
+/* C writes handles where owners are, which have released what they owned. */
+void test_arrays_of_owners_are_filled() {
+    std::vector<acu_device_part> parts(2);
+    parts[0].multiprocessors = parts[1].multiprocessors = 8;
+    std::array<acu::execution_context, 2> made;
+    const auto code = acu::device(0).split(parts, made).code();
+    if (code == ACU_NOT_SUPPORTED) // before 12.4
+        return;
+    CHECK(code == 0 && made[0] && made[1] && made[0] != made[1]);
+    const auto kept = made[1].retain();
+    CHECK(acu::device(0).split(parts, made)); // the first two are released
+    CHECK(made[1] != kept);
+    std::array<acu::execution_context, 1> few;
+    CHECK(acu::device(0).split(parts, few).code() == ACU_ERROR_ARGUMENT && !few[0]);
+    parts.resize(1);
+    CHECK(made[0].split(parts, few) && few[0] && few[0] != made[0]);
+    CHECK(kept.get_info()->multiprocessors == 8);
+}
+
 } // namespace
 
 int main() {
@@ -448,6 +467,7 @@ int main() {
     test_a_function_object_is_captured();
     test_a_closure_is_destroyed_once();
     test_a_device_is_current_for_a_while();
+    test_arrays_of_owners_are_filled();
     acu::quarantine(0);
     if (acu::loaded(ACU_CUDART) && acu::loaded(ACU_CUDART)->is_sim)
         CHECK(acu_sim_leaks(1) == 0);

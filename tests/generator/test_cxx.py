@@ -78,7 +78,7 @@ def test_a_new_noun_needs_no_hand_work(tmp_path: Path) -> None:
         "result<> write(span<const T> host, stream_ref on = nullptr) const",
         "result<size_t> get_parts(span<int> parts) const",
         "result<widget_get_range_values> get_range() const",
-        "result<> split(span<const int> parts, acu_widget **widgets) const",
+        "result<> split(span<const int> parts, span<acu::widget> widgets) const",
         "buffer_ref buffer() const",
     }
     (create,) = (one for one in widget.members if one.name == "create")

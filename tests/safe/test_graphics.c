@@ -533,6 +533,69 @@ static void released_by_another_thread(void **state) {
     assert_int_equal(cudaGraphicsUnregisterResource(raw), 0);
 }
 
+/* ---- several threads ---- */
+
+enum { DRAWERS = 4, FRAMES = 20 };
+
+typedef struct drawer {
+    pthread_t thread;
+    uint32_t number;
+    int shared; /* frames for which it had the resource of all threads */
+} drawer;
+
+static acu_result draw_frame(acu_graphics *resource, acu_stream *on, uint32_t value) {
+    acu_buffer *buffer = NULL;
+    acu_result code = acu_graphics_map(resource, on);
+    if (code)
+        return code;
+    OK(acu_graphics_create_buffer(resource, 0, ACU_U32, ACU_REST, &buffer));
+    OK(acu_buffer_fill_typed(buffer, ACU_U32, &value, on));
+    OK(acu_buffer_release(buffer));
+    return acu_graphics_unmap(resource, on);
+}
+
+/* Draws into a buffer of its own, and into that of all threads where no other one has it. */
+static void *draw_frames(void *data) {
+    drawer *me = data;
+    uint32_t values[ELEMENTS];
+    acu_stream *on = NULL;
+    acu_sim_graphics_make_current(0);
+    const unsigned mine =
+        acu_sim_graphics_create(&(acu_sim_graphics_object){ACU_SIM_GL_BUFFER, .bytes = BYTES});
+    acu_graphics *resource = registered(ACU_GRAPHICS_GL_BUFFER, mine, 0, 0);
+    OK(acu_stream_create(0, NULL, &on));
+    for (uint32_t i = 0; i < FRAMES; i++) {
+        OK(draw_frame(resource, on, 100 * me->number + i));
+        assert_int_equal(acu_sim_graphics_read(mine, 0, 0, values, sizeof values), 0);
+        assert_int_equal(values[ELEMENTS - 1], 100 * me->number + i);
+        const acu_result code = draw_frame(graphics, on, me->number);
+        assert_true(code == 0 || code == ACU_ERROR_STATE);
+        me->shared += code == 0;
+    }
+    OK(acu_graphics_release(resource));
+    OK(acu_stream_release(on));
+    acu_sim_graphics_destroy(mine);
+    acu_sim_graphics_make_current(-1);
+    return NULL;
+}
+
+static void drawn_by_several_threads(void **state) {
+    (void)state;
+    drawer all[DRAWERS];
+    int shared = 0;
+    NEEDS_OTHER_API();
+    for (uint32_t i = 0; i < DRAWERS; i++) {
+        all[i] = (drawer){.number = i + 1};
+        assert_int_equal(pthread_create(&all[i].thread, NULL, draw_frames, &all[i]), 0);
+    }
+    for (uint32_t i = 0; i < DRAWERS; i++) {
+        assert_int_equal(pthread_join(all[i].thread, NULL), 0);
+        shared += all[i].shared;
+    }
+    assert_true(shared > 0); /* the first of them had it */
+    assert_true(seen(0) >= 1 && seen(0) <= DRAWERS && seen(0) == seen(ELEMENTS - 1));
+}
+
 static void sources_that_are_wrong(void **state) {
     (void)state;
     acu_graphics *made = NULL;
@@ -773,6 +836,7 @@ int main(void) {
         GRAPHICS_TEST(unmapping_within_a_capture),
         GRAPHICS_TEST(without_a_context),
         GRAPHICS_TEST(released_by_another_thread),
+        GRAPHICS_TEST(drawn_by_several_threads),
         GRAPHICS_TEST(sources_that_are_wrong),
         GRAPHICS_TEST(what_is_not_there),
         GRAPHICS_TEST(what_a_resource_is),

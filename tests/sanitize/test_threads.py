@@ -17,6 +17,7 @@ THREADED = (
     "runtime_random",
     "runtime_suite",
     "sanitize_first_use",
+    "safe_graphics",
     "safe_threads",
     "safe_allocator_model",
     "safe_order",

@@ -214,7 +214,7 @@ class device {
 
     /** Divides a device into parts, none of which has a multiprocessor of another; the caller owns
      * `count` execution contexts. */
-    result<> split(span<const acu_device_part> parts, acu_execution_context **contexts) const;
+    result<> split(span<const acu_device_part> parts, span<acu::execution_context> contexts) const;
 
     /** Lets the event stand for all that is now on all streams of the device, those of its
      * execution contexts included; since CUDA 12.5. */
@@ -2036,8 +2036,8 @@ class execution_context_ref : public handle<acu_execution_context> {
     using handle::handle;
 
     /** Divides the multiprocessors of an execution context as acu_device_split() divides a
-     * device's. */
-    result<> split(span<const acu_device_part> parts, acu_execution_context **contexts) const;
+     * device's; the caller owns `count` execution contexts. */
+    result<> split(span<const acu_device_part> parts, span<acu::execution_context> contexts) const;
 
     /** Returns the CUgreenCtx, which stays the handle's. */
     CUgreenCtx_st *raw() const;

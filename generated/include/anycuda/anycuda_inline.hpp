@@ -255,8 +255,9 @@ inline result<acu_multiprocessors> device::get_multiprocessors() const {
 }
 
 inline result<> device::split(span<const acu_device_part> parts,
-                              acu_execution_context **contexts) const {
-    return acu_device_split(value_, parts.data(), parts.size(), contexts);
+                              span<acu::execution_context> contexts) const {
+    return acu_device_split(value_, parts.data(), parts.size(),
+                            detail::owners(contexts, parts.size()));
 }
 
 inline result<> device::record_event(event_ref event) const {
@@ -2590,8 +2591,9 @@ inline result<> exec_ref::set_values(acu_node node,
 }
 
 inline result<> execution_context_ref::split(span<const acu_device_part> parts,
-                                             acu_execution_context **contexts) const {
-    return acu_execution_context_split(get(), parts.data(), parts.size(), contexts);
+                                             span<acu::execution_context> contexts) const {
+    return acu_execution_context_split(get(), parts.data(), parts.size(),
+                                       detail::owners(contexts, parts.size()));
 }
 
 inline result<acu::execution_context> execution_context::wrap(acu_device device,
