@@ -220,8 +220,9 @@ acu_result acu_memory_can_access(const void *address, acu_device device, bool *c
     acu_guard guard;
     ACU_NEED_POINTER(can);
     *can = false;
-    ACU_TRY(acu_device_resolve(__func__, &device));
-    int code = acu_guard_enter(&guard, device);
+    if (device == ACU_DEVICE_CURRENT)
+        ACU_TRY(acu_device_resolve(__func__, &device));
+    int code = acu_guard_enter(&guard, device); /* refuses a device that does not exist */
     if (!code)
         code = (int)cudaPointerGetAttributes(&a, address);
     acu_guard_leave(&guard);
