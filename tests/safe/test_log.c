@@ -3,6 +3,8 @@
 
 #include "../scratch.h"
 
+#include <anycuda/cudart.h>
+
 #include <unistd.h>
 
 typedef struct ear {
@@ -147,6 +149,37 @@ static void old_lines_are_forgotten(void **state) {
     assert_int_equal(length, 25600);
 }
 
+static size_t lines_in(const char *text) {
+    size_t lines = 0;
+    for (; *text; text++)
+        lines += *text == '\n';
+    return lines;
+}
+
+/* What a driver says of calls that fail, which is printed; all of it is heard, too. */
+static void what_the_driver_says_of_failures(void **state) {
+    (void)state;
+    static char text[8192];
+    ear e = {.heard = 0};
+    acu_log_position at = 0;
+    acu_listener *listener = NULL;
+    acu_module *module = NULL;
+    size_t length = 0;
+    void *memory = &at;
+    NEEDS_LOG();
+    OK(acu_device_synchronize(0));
+    OK(acu_log_listen(hear, &e, &listener));
+    OK(acu_log_get_end(&at));
+    assert_int_not_equal(acu_module_load(0, &(acu_module_source){.ptx = "no PTX"}, &module), 0);
+    assert_int_not_equal(cudaFree(memory), 0); /* is no memory of a device */
+    (void)cudaGetLastError();
+    const int heard = e.heard;
+    OK(acu_listener_release(listener));
+    OK(acu_log_read(&at, text, sizeof text, &length));
+    print_message("the driver's log, of which %d lines were heard at once: \"%s\"\n", heard, text);
+    assert_int_equal(e.heard, lines_in(text));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(drivers_without_a_log),
@@ -155,6 +188,7 @@ int main(void) {
         TEST(lines_from_a_place_on),
         TEST(a_log_in_a_file),
         TEST(old_lines_are_forgotten),
+        TEST(what_the_driver_says_of_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
