@@ -593,6 +593,34 @@ LONE_CASE(is_another_one_after_a_reset) {
     IS(third != second && third != first);
 }
 
+/* A launch on a stream that a reset has destroyed, of the kernel, or of its function, which the
+ * reset has destroyed, too. */
+static void launch_after_a_reset(bool of_function) {
+    CUlibrary library;
+    CUkernel kernel;
+    CUfunction function = NULL;
+    CUstream stream = NULL;
+    register_kernels();
+    OK(cudaFree(NULL));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cuLibraryGetKernel(&kernel, library, "nothing"));
+    OK(cuKernelGetFunction(&function, kernel));
+    OK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
+    OK(cudaDeviceReset());
+    ASK(cuLaunchKernel(of_function ? function : (CUfunction)kernel, 1, 1, 1, 1, 1, 1, 0, stream,
+                       NULL, NULL));
+    OK(cuLibraryUnload(library));
+}
+
+LONE_CASE(a_kernel_on_a_stream_of_before_the_reset) {
+    launch_after_a_reset(false);
+}
+
+LONE_CASE(a_function_on_a_stream_of_before_the_reset) {
+    launch_after_a_reset(true);
+}
+
 LONE_CASE(what_a_reset_leaves_to_another_context) {
     CUmemoryPool pool;
     CUdeviceptr mine, pooled;
