@@ -1,9 +1,35 @@
 /* Kernels whose threads, blocks and grids work together: copies that nobody waits for, barriers in
  * memory, clusters, cooperative launches, and the heap. */
+#define _GNU_SOURCE /* RTLD_NEXT */
 #include "ptx_test.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* ---- threads of the host ---- */
+
+static unsigned questions;
+
+/* In place of the C library's, which it calls: counts how often somebody asks for processors. */
+long sysconf(int name) {
+    long (*next)(int name) = NULL;
+    *(void **)&next = dlsym(RTLD_NEXT, "sysconf");
+    questions += name == _SC_NPROCESSORS_ONLN;
+    return next(name);
+}
+
+/* A question opens a file, so that it would be a quarter of a launch of one block. */
+TEST(processors_are_counted_once) {
+    uint32_t words[64];
+    count_up(words, 64);
+    questions = 0;
+    for (int n = 0; n < 5; n++)
+        run(WORD("", "add.u32 %r2, %r1, 1;\n"), 2, 32, words, 64);
+    assert_int_equal(words[63], 68);
+    assert_in_range(questions, 0, 1);
+}
 
 /* ---- cp.async ---- */
 
@@ -250,7 +276,7 @@ TEST(reserved_memory) {
 TEST(recursion_without_an_end) {
     fault(HEAD ".func f();\n.func f() {\ncall f;\nret;\n}\n"
                ".entry k(.param .u64 p) {\ncall f;\nret;\n}\n",
-          cudaErrorHardwareStackError);
+          cudaErrorIllegalAddress); /* as an H200 says */
 }
 
 /* A recursion of 4000 calls with 32 bytes each, where the program asked for the stack. */
@@ -323,6 +349,7 @@ TEST(reads_beyond_constants) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        C(processors_are_counted_once),
         C(copies_to_shared_memory),
         C(phases_of_an_mbarrier),
         C(a_bulk_copy_and_its_mbarrier),

@@ -36,7 +36,7 @@ static void allocate(ptx_warp *w, const ptx_op *op) {
         const uint64_t size = read_lane(w, op, lane), top = pointer_of(w, lane),
                        pointer = size > top ? 0 : (top - size) & ~((uint64_t)op->value - 1);
         if (pointer < end_of_frames(w) || size > top)
-            acu_ptx_fail(w, lane, op, 714, 0,
+            acu_ptx_fail(w, lane, op, 700, 0,
                          "the stack of %zu bytes has no room for %llu more: see cudaLimitStackSize",
                          w->local_stride, (unsigned long long)size);
         w->allocated[lane] = (uint32_t)(w->local_stride - pointer);
@@ -54,7 +54,7 @@ static void restore(ptx_warp *w, const ptx_op *op) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
         const uint64_t pointer = read_lane(w, op, lane);
         if (pointer < pointer_of(w, lane) || pointer > w->local_stride)
-            acu_ptx_fail(w, lane, op, 714, pointer,
+            acu_ptx_fail(w, lane, op, 700, pointer,
                          "the stack cannot be restored to 0x%llx, which no stacksave before gave",
                          (unsigned long long)pointer);
         w->allocated[lane] = (uint32_t)(w->local_stride - pointer);

@@ -142,6 +142,9 @@ int main() {
     to_host(found, list, 13);
     const int right[] = {9, 9, 0, 9, 1, 21, 0, 0, 32, 101, 'I', 0, 0};
     for (int n = 0; n < 13; n++)
-        wrong += found[n] != right[n];
+        if (found[n] != right[n]) {
+            std::fprintf(stderr, "answer %d is %d, not %d\n", n, found[n], right[n]);
+            wrong++;
+        }
     return finish("children", wrong);
 }
