@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 enum { TIMES = 30 };
 
@@ -281,8 +282,7 @@ static void note_caller(const acu_sim_launch *launched, void *const *args) {
     **(pthread_t *const *)args[0] = pthread_self();
 }
 
-/* So it is for kernels in C. */
-TEST(kernels_in_c_have_another_thread) {
+static void run_kernels_in_c(void) {
     OK(acu_sim_register("set", note_caller));
     for (int i = 0; i < TIMES; i++) {
         pthread_t caller = pthread_self();
@@ -292,6 +292,11 @@ TEST(kernels_in_c_have_another_thread) {
         assert_false(pthread_equal(caller, pthread_self()));
     }
     OK(acu_sim_register("set", NULL));
+}
+
+/* So it is for kernels in C. */
+TEST(kernels_in_c_have_another_thread) {
+    run_kernels_in_c();
 }
 
 /* A launch returns before its kernel has failed, and the wait says so. */
@@ -350,8 +355,8 @@ static void *multiply_often(void *result) {
     return NULL;
 }
 
-/* A kernel needs more of a stack than the thread has that waits for it. */
-TEST(a_thread_with_a_small_stack) {
+/* Runs a kernel that needs more of a stack than the thread has which waits for it. */
+static void wait_with_a_small_stack(void) {
     pthread_attr_t attributes;
     pthread_t thread;
     cudaError_t result = cudaSuccess;
@@ -363,6 +368,20 @@ TEST(a_thread_with_a_small_stack) {
     assert_int_equal(pthread_attr_destroy(&attributes), 0);
     assert_int_equal(result, cudaSuccess);
     assert_int_equal(atomic_load(&shared->entered), 32 * TIMES);
+}
+
+TEST(a_thread_with_a_small_stack) {
+    wait_with_a_small_stack();
+}
+
+/* A launch that waits for its kernel runs it in no other thread than a wait would. */
+TEST(launches_that_block) {
+    OK(end_with_streams(state));
+    setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+    OK(begin_with_streams(state));
+    unsetenv("CUDA_LAUNCH_BLOCKING");
+    run_kernels_in_c();
+    wait_with_a_small_stack();
 }
 
 int main(void) {
@@ -382,6 +401,7 @@ int main(void) {
         D(a_stream_that_is_destroyed),
         D(a_stream_that_is_destroyed_meanwhile),
         D(a_thread_with_a_small_stack),
+        D(launches_that_block),
     };
     return RUN(tests);
 }

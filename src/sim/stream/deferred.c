@@ -178,6 +178,10 @@ static bool has_stack(void) {
     return here > low && here < high && here - low > STACK;
 }
 
+bool acu_sim_deferred_allows(const acu_sim_op *op) {
+    return !op->calls_program && (op->type != cudaGraphNodeTypeKernel || has_stack());
+}
+
 /* Runs what is queued up to the operation. Nothing else runs what is queued meanwhile, nor frees
  * the stream. */
 static void run_up_to(acu_sim_stream *stream, const acu_sim_op *op) {

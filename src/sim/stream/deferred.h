@@ -13,6 +13,10 @@ void acu_sim_deferred_queue(acu_sim_stream *stream, acu_sim_op *op);
  * is given up meanwhile. If it is not deferred, wakes the threads of all streams that are. */
 void acu_sim_deferred_run(acu_sim_op *op);
 
+/* Returns whether this thread may run an operation that it waits for: not a function of the
+ * program's, and a kernel only where the thread's stack has room for it. */
+bool acu_sim_deferred_allows(const acu_sim_op *op);
+
 /* Wake the thread of a stream, if that is deferred; and of all such streams. */
 void acu_sim_deferred_wake(acu_sim_stream *stream);
 void acu_sim_deferred_wake_all(void);

@@ -237,7 +237,8 @@ cudaError_t acu_sim_stream_submit(acu_sim_stream *stream, acu_sim_op *op, bool w
     bool good = !why && order(stream, op);
     /* At once, in this thread, if nothing is before it and it takes no time or is waited for. */
     bool now = good && !stream->head && acu_sim_op_is_ready(op) &&
-               (!op->run || is_called(op) || (wait && !acu_sim_configuration()->seeded));
+               (!op->run || is_called(op) ||
+                (wait && !acu_sim_configuration()->seeded && acu_sim_deferred_allows(op)));
     if (good && !now)
         good = start_thread(stream);
     if (good && is_called(op))
