@@ -86,7 +86,7 @@ typedef struct ptx_launch {
     ptx_counts *counts; /* of code that is profiled: of each of code->counted, added to */
 } ptx_launch;
 
-/* How a kernel failed, in CUDA's codes: 700, 716, 715, 719, 710, 714, 717; 0: it did not. */
+/* How a kernel failed, in CUDA's codes: 700, 716, 715, 719, 710, 717; 0: it did not. */
 typedef struct ptx_fault {
     int code;
     unsigned block[3], thread[3];
