@@ -508,14 +508,47 @@ TEST(operands_that_do_not_suit) {
         {"ld.global.somehow.u32 %u1, [%d1];", "Unknown modifier '.somehow'"},
         {"trap.uni;", "Illegal modifier '.uni' for instruction 'trap'"},
         {"nanosleep.u32 1, 2;", "Arguments mismatch for instruction 'nanosleep'"},
+        {"mov.u32 %f1, %u1;", "Arguments mismatch for instruction 'mov'"},
+        {"ld.global.u32 %f1, [%d1];", "Arguments mismatch for instruction 'ld'"},
+        {"st.global.u32 [%d1], %f1;", "Arguments mismatch for instruction 'st'"},
+        {"ld.global.b16 %b1, [%d1];", "Arguments mismatch for instruction 'ld'"},
+        {"ld.global.v2.b16 {%d1, %h1}, [%d2];", "Incompatible elements of vector expression"},
+        {"cvt.u16.u32 %f1, %u1;", "Arguments mismatch for instruction 'cvt'"},
+        {"cvt.rn.f16.f32 %f1, %f2;", "Arguments mismatch for instruction 'cvt'"},
+        {"cvt.rna.tf32.f32 %f1, %f2;", "Arguments mismatch for instruction 'cvt'"},
+        {"add.f16x2 %f1, %u1, %u2;", "Arguments mismatch for instruction 'add'"},
+        {"add.u16 %h1, %b1, %h2;", "Arguments mismatch for instruction 'add'"},
+        {"ld.global.u32 %u1, [%u2];", "32-bit address for instruction 'ld'"},
+        {"atom.add.u32 %u1, [%u2], 1;", "32-bit address for instruction 'atom'"},
+        {"mbarrier.init.b64 [%u1], 1;", "32-bit address for instruction 'mbarrier'"},
+        {"mbarrier.init.shared [%u1], 1;", "Unexpected instruction types specified"},
+        {"mbarrier.init.shared.b64 [%u1], 1, 2;", "Arguments mismatch"},
+        {"vadd.u32.u32 %u1, %u2, %u2;", "Unexpected instruction types specified for 'vadd'"},
+        {"vadd.u32.u32.u32.add %u1, %u2, %u2;", "Arguments mismatch for instruction 'vadd'"},
+        {"vadd.u32.u32.u32 %u1, %f1, %u2;", "Arguments mismatch for instruction 'vadd'"},
+        {"vshl.u32.u32.s32.clamp %u1, %u2, %u2;", "Operation requires .u32 type"},
+        {"redux.add.s32 %u1, %u2, %u2;", ".sync modifier required for instruction 'redux'"},
+        {"bar.red.popc.u32 %u1, 0;", "Arguments mismatch for instruction 'bar'"},
+        {"barrier.cta.arrive 1;", "Arguments mismatch for instruction 'barrier'"},
+        {"cvta.global.u64 %d1, %d2, %d2;", "Arguments mismatch for instruction 'cvta'"},
+        {"tex.2d.u32.f32 {%u1, %u1, %u1, %u1}, [%d1, {%f1, %f1}];", "requires .v4 type"},
+        {"suld.b.1d.b32 %u1, [%d1, {%u2}];", "Clamp modifier required for instruction 'suld'"},
+        {"txq.width.u32 %u1, [%d1];", "Unexpected instruction types specified for 'txq'"},
+        {"cp.async.wait_group 0, 1;", "Arguments mismatch for instruction 'cp.async.wait_group'"},
+        {"cp.async.bulk.global.shared::cta.bulk_group [%d1], [%u1], 8;", "multiple of 16"},
+        {"atom.global.xor.u32 %u1, [%d1], 1;", "requires .b32 or .b64 type"},
+        {"multimem.st.relaxed.global.u32 [%d1], %u1;", "An order requires a scope"},
+        {"set.gt.f32.f32 _, %f1, %f2;", "Result discard mode is not allowed"},
     };
     for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
         char text[512];
         CUmodule module = NULL;
-        snprintf(text, sizeof text,
-                 HEAD ".shared .u32 s; .const .u32 c;\n.entry k() {\n.reg .f32 %%f<3>; "
-                      ".reg .u32 %%u<3>; .reg .b64 %%d<3>; .reg .b16 %%h<3>;\n%s\nret;\n}\n",
-                 wrong[n].instruction);
+        snprintf(
+            text, sizeof text,
+            HEAD
+            ".shared .u32 s; .const .u32 c;\n.entry k() {\n.reg .f32 %%f<3>; "
+            ".reg .u32 %%u<3>; .reg .b64 %%d<3>; .reg .b16 %%h<3>; .reg .b8 %%b<3>;\n%s\nret;\n}\n",
+            wrong[n].instruction);
         SAYS(CUDA_ERROR_INVALID_PTX, cuModuleLoadData(&module, text));
         expect_reason(wrong[n].why);
     }

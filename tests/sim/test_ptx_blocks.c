@@ -102,8 +102,9 @@ TEST(mistakes_with_an_mbarrier) {
     fault(BARRIER "mbarrier.init.shared.b64 [m], 1;\nmbarrier.arrive.shared.b64 _, [m], 2;\n"
                   "ret;\n}\n",
           CUDA_ERROR_LAUNCH_FAILED);
-    fault(BARRIER "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [m], [%d1], "
-                  "8, [m];\nret;\n}\n",
+    fault(BARRIER "mov.u32 %r1, 8;\n"
+                  "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [m], [%d1], "
+                  "%r1, [m];\nret;\n}\n",
           CUDA_ERROR_MISALIGNED_ADDRESS);
 }
 

@@ -154,6 +154,14 @@ static void check_space(ptx_lowering *l, const ptx_variable *v, ptx_space space)
                         acu_ptx_first_word(l));
 }
 
+/* Returns whether ptxas refuses addresses of 32 bits in global memory for the instruction. */
+static bool needs_wide_address(const ptx_lowering *l) {
+    const ptx_instruction *i = l->instruction;
+    return acu_ptx_is(i, "ld") || acu_ptx_is(i, "ldu") || acu_ptx_is(i, "st") ||
+           acu_ptx_is(i, "atom") || acu_ptx_is(i, "red") || acu_ptx_is(i, "mbarrier") ||
+           acu_ptx_is(i, "multimem");
+}
+
 ptx_address acu_ptx_address(ptx_lowering *l, const ptx_operand *o, ptx_space space) {
     if (o->kind != PTX_ADDRESS)
         acu_ptx_mismatch(l);
@@ -161,6 +169,9 @@ ptx_address acu_ptx_address(ptx_lowering *l, const ptx_operand *o, ptx_space spa
         ptx_operand base = {
             .kind = PTX_REGISTER, .type = o->type, .number = o->number, .place = o->place};
         bool narrow = acu_ptx_register_size(l, &base) == 4;
+        if (narrow && (space == PTX_GENERIC || space == PTX_GLOBAL) && needs_wide_address(l))
+            acu_ptx_invalid(l, "32-bit address for instruction '%s', which takes 64 bits",
+                            acu_ptx_first_word(l));
         return (ptx_address){acu_ptx_source(l, &base, narrow ? PTX_U32 : PTX_U64), o->offset,
                              narrow};
     }
@@ -276,7 +287,7 @@ static unsigned log2_of(unsigned size) {
 
 /* Loads constants of the launch into registers: parameters of the kernel. */
 static void load_params(ptx_lowering *l, const ptx_operand *list, uint64_t offset,
-                        const ptx_access *access) {
+                        const ptx_access *access, ptx_type type) {
     if (list->kind == PTX_LIST ? list->element_count != access->count : access->count != 1)
         acu_ptx_mismatch(l);
     for (unsigned n = 0; n < access->count; n++, offset += access->size) {
@@ -286,6 +297,7 @@ static void load_params(ptx_lowering *l, const ptx_operand *list, uint64_t offse
         unsigned size = o->kind == PTX_REGISTER ? acu_ptx_register_size(l, o) : 0;
         if (size < access->size || !size)
             acu_ptx_mismatch(l);
+        acu_ptx_check_type(l, o, type);
         acu_ptx_emit_copy(l, o->number, size,
                           acu_ptx_param_as(l, offset, access->size, size, access->is_signed));
     }
@@ -301,6 +313,7 @@ static void read_elements(ptx_lowering *l, const ptx_operand *list, ptx_access *
                           ptx_type type, bool loads) {
     if (list->kind == PTX_LIST ? list->element_count != access->count : access->count != 1)
         acu_ptx_mismatch(l);
+    bool known = false; /* how large registers are */
     access->register_size = access->size < 2 ? 2 : access->size;
     for (unsigned n = 0; n < access->count; n++) {
         const ptx_operand *o = acu_ptx_element(list, n);
@@ -319,6 +332,10 @@ static void read_elements(ptx_lowering *l, const ptx_operand *list, ptx_access *
         unsigned size = acu_ptx_register_size(l, o);
         if (size < access->size || !size)
             acu_ptx_mismatch(l);
+        acu_ptx_check_type(l, o, type);
+        if (known && size != access->register_size)
+            acu_ptx_invalid(l, "Incompatible elements of vector expression");
+        known = true;
         access->register_size = (uint8_t)size;
         access->slots[n] = acu_ptx_register_slot(l, o->number);
     }
@@ -380,7 +397,7 @@ void acu_ptx_lower_load(ptx_lowering *l, const ptx_instruction *i) {
     const ptx_operand *at = &i->operands[1];
     if (access->space == PTX_PARAM && at->variable && acu_ptx_is_kernel_param(l, at->variable) &&
         access->size <= 8) {
-        load_params(l, &i->operands[0], at->variable->at + (uint64_t)at->offset, access);
+        load_params(l, &i->operands[0], at->variable->at + (uint64_t)at->offset, access, type);
         return;
     }
     read_elements(l, &i->operands[0], access, type, true);

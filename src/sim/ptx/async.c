@@ -216,6 +216,15 @@ static void take_reduction(ptx_lowering *l, ptx_words *words, async_copy *c) {
                         acu_ptx_first_word(l));
 }
 
+/* Refuses a constant number of bytes that no copy has. */
+static void check_bytes(ptx_lowering *l, const ptx_operand *o) {
+    if (o->kind == PTX_INTEGER && o->bits % 16)
+        acu_ptx_invalid(l,
+                        "Argument 2 of instruction '%s': unexpected value '%llu', expected to be "
+                        "multiple of 16",
+                        acu_ptx_first_word(l), (unsigned long long)o->bits);
+}
+
 static void lower_bulk(ptx_lowering *l, const ptx_instruction *i, ptx_words *words) {
     async_copy *c = acu_ptx_lower_alloc(l, sizeof *c);
     bool has_policy;
@@ -235,6 +244,7 @@ static void lower_bulk(ptx_lowering *l, const ptx_instruction *i, ptx_words *wor
     acu_ptx_words_end(l, words);
     if (i->operand_count != 3u + c->has_barrier + c->multicast + has_policy)
         acu_ptx_mismatch(l);
+    check_bytes(l, &i->operands[2]);
     c->to.address = acu_ptx_address(l, &i->operands[0], c->to.space);
     c->from.address = acu_ptx_address(l, &i->operands[1], c->from.space);
     c->bytes = acu_ptx_source(l, &i->operands[2], PTX_U32);
@@ -255,7 +265,7 @@ static void lower_bulk(ptx_lowering *l, const ptx_instruction *i, ptx_words *wor
 /* There is nothing to wait for, but a check knows who has not waited. */
 static void note_groups(ptx_lowering *l, const ptx_instruction *i, int kind) {
     enum { COMMIT, WAIT, WAIT_ALL };
-    if (kind == WAIT && (i->operand_count != 1 || i->operands[0].kind != PTX_INTEGER))
+    if (i->operand_count != (kind == WAIT) || (kind == WAIT && i->operands[0].kind != PTX_INTEGER))
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
     if (kind != WAIT)
         acu_ptx_check_commit(l);

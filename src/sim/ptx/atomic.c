@@ -197,6 +197,10 @@ static void read_atomic(ptx_lowering *l, const ptx_instruction *i, ptx_atomic *a
     a->change = (ptx_change)kind;
     const bool is_half =
         a->type == PTX_F16 || a->type == PTX_BF16 || a->type == PTX_F16X2 || a->type == PTX_BF16X2;
+    const bool is_bits = a->type == PTX_B32 || a->type == PTX_B64;
+    if (kind >= PTX_CHANGE_AND && kind <= PTX_CHANGE_XOR && !is_bits)
+        acu_ptx_invalid(l, "Operation requires .b32 or .b64 type for instruction '%s'",
+                        acu_ptx_first_word(l));
     if (keeps != is_half)
         acu_ptx_invalid(l,
                         keeps ? "Illegal modifier '.noftz' for instruction '%s'"

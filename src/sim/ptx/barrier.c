@@ -153,6 +153,8 @@ void acu_ptx_lower_barrier(ptx_lowering *l, const ptx_instruction *i) {
     unsigned first = 0, left = i->operand_count;
     ptx_slot d = 0;
     if (reduces) {
+        if (i->operand_count < 3)
+            acu_ptx_mismatch(l);
         kind->reduction = (reduction)(acu_ptx_take_one(&words, "popc and or") + 1);
         acu_ptx_take_type(&words);
         d = acu_ptx_target(l, &i->operands[0], kind->reduction == POPC ? PTX_U32 : PTX_PRED);
@@ -162,6 +164,8 @@ void acu_ptx_lower_barrier(ptx_lowering *l, const ptx_instruction *i) {
     }
     acu_ptx_words_end(l, &words);
     kind->counts = left == 2;
+    if (left < 1 || left > 2 || (!kind->waits && !kind->counts))
+        acu_ptx_mismatch(l);
     ptx_slot number = acu_ptx_source(l, &i->operands[first], PTX_U32);
     ptx_slot threads = kind->counts ? acu_ptx_source(l, &i->operands[first + 1], PTX_U32) : 0;
     ptx_op *op = acu_ptx_emit_flow(l, arrive);

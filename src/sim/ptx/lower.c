@@ -296,10 +296,20 @@ static bool is_integer(ptx_type type) {
            type == PTX_U32 || type == PTX_S32 || type == PTX_U64 || type == PTX_S64;
 }
 
-/* Whether an instruction may take an operand of that type for what it wants, which has its size:
- * bits go with everything, and integers not with floats. */
+/* Whether an instruction may take an operand of that type for what it wants, which may be narrower:
+ * bits go with everything, integers not with floats, a float only with its own type, and a byte
+ * only with bytes. The 32 bits of a float are wanted as those of tf32. */
 static bool agree(ptx_type declared, ptx_type wanted) {
+    if (acu_ptx_type_size(declared) == 1 && declared != PTX_PRED && acu_ptx_type_size(wanted) > 1)
+        return false;
+    if (is_float(declared) && !is_bits(wanted))
+        return declared == wanted || (declared == PTX_F32 && wanted == PTX_TF32);
     return is_bits(declared) || is_bits(wanted) || is_integer(declared) == is_integer(wanted);
+}
+
+void acu_ptx_check_type(ptx_lowering *l, const ptx_operand *o, ptx_type type) {
+    if (o->kind == PTX_REGISTER && !agree(o->type, type))
+        acu_ptx_mismatch(l);
 }
 
 /* Returns the slot of a register that is read or written. */

@@ -103,6 +103,8 @@ typedef struct ptx_words {
 void acu_ptx_words(ptx_lowering *lowering, const ptx_instruction *instruction, ptx_words *words);
 /* Takes the word; false if it is not there. "shared::cta" is a word. */
 bool acu_ptx_take(ptx_words *words, const char *word);
+/* Takes the word; refuses the instruction without it. */
+void acu_ptx_need(ptx_lowering *lowering, ptx_words *words, const char *word);
 /* Takes the first of the words, which blanks separate; returns its number, or -1. */
 int acu_ptx_take_one(ptx_words *words, const char *choices);
 /* Takes the last word that is a type; PTX_NONE if there is none. */

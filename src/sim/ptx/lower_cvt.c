@@ -39,6 +39,7 @@ static ptx_slot source(ptx_lowering *l, const ptx_operand *o, ptx_type type) {
     unsigned lane = acu_ptx_type_size(type) < 2 ? 2 : (unsigned)acu_ptx_type_size(type);
     if (o->kind != PTX_REGISTER)
         return acu_ptx_source(l, o, lane == 2 && acu_ptx_type_size(type) == 1 ? PTX_B16 : type);
+    acu_ptx_check_type(l, o, type);
     unsigned size = acu_ptx_register_size(l, o);
     if (size == acu_ptx_type_size(type))
         return acu_ptx_register_slot(l, o->number);
@@ -76,6 +77,9 @@ void acu_ptx_lower_cvt(ptx_lowering *l, const ptx_instruction *i) {
     acu_ptx_refuse_sink(l, d);
     if (d->kind != PTX_REGISTER)
         acu_ptx_invalid(l, "Result register required for instruction 'cvt'");
+    acu_ptx_check_type(l, d, type);
+    if (d->type == PTX_F32 && strstr(i->opcode, ".tf32.f32"))
+        acu_ptx_invalid(l, "Arguments mismatch for instruction 'cvt'");
     for (unsigned n = 1; n <= form->sources; n++)
         slots[n] = source(l, &i->operands[n], (ptx_type)form->types[n]);
     unsigned lane = acu_ptx_type_size(type) < 2 ? 2 : (unsigned)acu_ptx_type_size(type);

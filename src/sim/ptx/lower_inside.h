@@ -79,6 +79,8 @@ ptx_slot acu_ptx_frame_address(ptx_lowering *lowering, const ptx_variable *varia
 /* Returns a slot with bytes of the kernel's parameters, extended to the register's size. */
 ptx_slot acu_ptx_param_as(ptx_lowering *lowering, uint64_t offset, unsigned size,
                           unsigned register_size, bool is_signed);
+/* Refuses a register whose type ptxas does not take for the type that an instruction wants. */
+void acu_ptx_check_type(ptx_lowering *lowering, const ptx_operand *operand, ptx_type type);
 /* Copies `size` bytes of each lane, or a predicate, from `a` to `d`. */
 extern ptx_handler acu_ptx_copy_all;
 /* Gives the register of `size` bytes the value that is in the slot. A register that never has

@@ -106,6 +106,7 @@ static void copy_whole(ptx_lowering *l, const ptx_operand *to, ptx_slot from, pt
     acu_ptx_refuse_sink(l, to);
     if (to->kind != PTX_REGISTER || acu_ptx_register_size(l, to) != size)
         acu_ptx_mismatch(l);
+    acu_ptx_check_type(l, to, type);
     acu_ptx_emit_copy(l, to->number, size, from);
 }
 
@@ -181,6 +182,8 @@ void acu_ptx_lower_cvta(ptx_lowering *l, const ptx_instruction *i) {
     acu_ptx_words_end(l, &words);
     if (type != PTX_U64)
         acu_ptx_not_simulated(l, "addresses of 32 bits are not simulated");
+    if (i->operand_count != 2)
+        acu_ptx_mismatch(l);
     ptx_slot from = acu_ptx_source(l, &i->operands[1], PTX_U64);
     if (!window) {
         copy_whole(l, &i->operands[0], from, PTX_U64);
@@ -207,6 +210,8 @@ void acu_ptx_lower_isspacep(ptx_lowering *l, const ptx_instruction *i) {
     acu_ptx_words(l, i, &words);
     ptx_space space = acu_ptx_take_space(&words);
     acu_ptx_words_end(l, &words);
+    if (i->operand_count != 2)
+        acu_ptx_mismatch(l);
     ptx_slot from = acu_ptx_source(l, &i->operands[1], PTX_U64),
              d = acu_ptx_target(l, &i->operands[0], PTX_PRED);
     ptx_op *op = acu_ptx_emit_pure(l, is_in_window, d, 0);

@@ -111,6 +111,7 @@ static uint64_t bits_of_true(const comparison *c) {
 void acu_ptx_lower_set(ptx_lowering *l, const ptx_instruction *i) {
     comparison c;
     read(l, i, &c, true);
+    acu_ptx_refuse_sink(l, &i->operands[0]);
     ptx_slot yes = acu_ptx_temp(l, 0), upper = acu_ptx_temp(l, 0),
              d = acu_ptx_target(l, &i->operands[0], c.result);
     unsigned size = (unsigned)acu_ptx_type_size(c.result);

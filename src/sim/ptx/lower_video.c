@@ -201,7 +201,12 @@ static unsigned mask_digits(const ptx_operand *o) {
     return digits;
 }
 
-static bool is_signed(ptx_type type) {
+/* Takes the type of an operand, which has 32 bits; returns whether it has a sign. */
+static bool take_sign(ptx_lowering *l, ptx_words *words) {
+    const ptx_type type = acu_ptx_take_type(words);
+    if (type != PTX_S32 && type != PTX_U32)
+        acu_ptx_invalid(l, "Unexpected instruction types specified for '%s'",
+                        acu_ptx_first_word(l));
     return type == PTX_S32;
 }
 
@@ -217,20 +222,22 @@ static void read_opcode(ptx_lowering *l, const ptx_instruction *i, video *v) {
             v->operation = n;
     v->count = words.word[0][length] == '2' ? 2 : words.word[0][length] == '4' ? 4 : 1;
     v->bits = 32 / v->count;
-    v->b_signed = is_signed(acu_ptx_take_type(&words));
-    v->a_signed = is_signed(acu_ptx_take_type(&words));
-    v->d_signed = v->operation != VSET && is_signed(acu_ptx_take_type(&words));
+    v->b_signed = take_sign(l, &words);
+    v->a_signed = take_sign(l, &words);
+    v->d_signed = v->operation != VSET && take_sign(l, &words);
     v->saturates = acu_ptx_take(&words, "sat");
     if (v->operation == VSET)
         v->comparison = acu_ptx_take_one(&words, "eq ne lt le gt ge");
     if (v->operation == VSHL || v->operation == VSHR)
         v->clamps = acu_ptx_take_one(&words, "clamp wrap") == 0;
-    unsigned least = v->operation == VMAD || v->count > 1 ? 4 : 3;
-    if (i->operand_count < least || i->operand_count > 4 || v->comparison < 0)
+    v->second = acu_ptx_take_one(&words, "add min max") + ADD;
+    const bool has_c = v->operation == VMAD || v->count > 1 || v->second || i->operands[0].part;
+    if (i->operand_count < (has_c ? 4 : 3) || i->operand_count > 4 || v->comparison < 0)
         acu_ptx_mismatch(l);
+    if ((v->operation == VSHL || v->operation == VSHR) && v->b_signed)
+        acu_ptx_invalid(l, "Operation requires .u32 type");
     if (v->operation == VMAD)
         read_vmad(v, &words, i);
-    v->second = acu_ptx_take_one(&words, "add min max") + ADD;
     acu_ptx_words_end(l, &words);
     /* What a GPU does is not clear here. */
     if (v->saturates && ((v->operation == VSHL && v->second >= ADD) ||
@@ -248,10 +255,10 @@ void acu_ptx_lower_video(ptx_lowering *l, const ptx_instruction *i) {
         read_order(&i->operands[2], v->count, v->count, v->b_from);
         read_mask(&i->operands[0], v, mask_digits(&i->operands[0]));
     }
-    ptx_slot a = acu_ptx_source(l, &i->operands[1], PTX_B32);
-    ptx_slot b = acu_ptx_source(l, &i->operands[2], PTX_B32);
-    ptx_slot c = i->operand_count > 3 ? acu_ptx_source(l, &i->operands[3], PTX_B32) : b;
-    ptx_op *op = acu_ptx_emit_pure(l, execute, acu_ptx_target(l, &i->operands[0], PTX_B32), 4);
+    ptx_slot a = acu_ptx_source(l, &i->operands[1], PTX_U32);
+    ptx_slot b = acu_ptx_source(l, &i->operands[2], PTX_U32);
+    ptx_slot c = i->operand_count > 3 ? acu_ptx_source(l, &i->operands[3], PTX_U32) : b;
+    ptx_op *op = acu_ptx_emit_pure(l, execute, acu_ptx_target(l, &i->operands[0], PTX_U32), 4);
     op->a = a;
     op->b = b;
     op->c = c;

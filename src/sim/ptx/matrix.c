@@ -239,7 +239,7 @@ static void take_words(ptx_lowering *l, const ptx_instruction *i, ptx_product *p
     p->sparse = variant >= 0;
     p->ordered = variant == 1;
     acu_ptx_take(&words, "mma");
-    acu_ptx_take(&words, "sync");
+    acu_ptx_need(l, &words, "sync");
     acu_ptx_take(&words, "aligned");
     bool shaped = acu_ptx_take_shape(&words, &m, &n, &k);
     p->m = (uint8_t)m;
@@ -247,6 +247,8 @@ static void take_words(ptx_lowering *l, const ptx_instruction *i, ptx_product *p
     p->k = (uint16_t)k;
     p->a_columns = acu_ptx_take_columns(&words);
     p->b_rows = !acu_ptx_take_columns(&words);
+    if (!is_wmma && (p->a_columns || p->b_rows) && !(m == 8 && k == 4))
+        acu_ptx_invalid(l, "Illegal layout for instruction '%s'", acu_ptx_first_word(l));
     p->satfinite = acu_ptx_take(&words, "satfinite");
     p->by_and = acu_ptx_take_one(&words, "xor and") == 1;
     acu_ptx_take(&words, "popc");

@@ -196,7 +196,7 @@ static void lower_8x8(ptx_lowering *l, const ptx_instruction *i, bool writes) {
     matrix_access *access = acu_ptx_lower_alloc(l, sizeof *access);
     ptx_words words;
     acu_ptx_words(l, i, &words);
-    acu_ptx_take(&words, "sync");
+    acu_ptx_need(l, &words, "sync");
     acu_ptx_take(&words, "aligned");
     bool shaped = acu_ptx_take(&words, "m8n8");
     int count = acu_ptx_take_one(&words, "x1 x2 x4");
@@ -225,7 +225,7 @@ void acu_ptx_lower_movmatrix(ptx_lowering *l, const ptx_instruction *i) {
     matrix_access *access = acu_ptx_lower_alloc(l, sizeof *access);
     ptx_words words;
     acu_ptx_words(l, i, &words);
-    acu_ptx_take(&words, "sync");
+    acu_ptx_need(l, &words, "sync");
     acu_ptx_take(&words, "aligned");
     bool shaped = acu_ptx_take(&words, "m8n8") && acu_ptx_take(&words, "trans") &&
                   acu_ptx_take(&words, "b16");
@@ -247,7 +247,7 @@ static unsigned take_words(ptx_lowering *l, const ptx_instruction *i, matrix_acc
     access->writes = acu_ptx_take_one(&words, "load store") == 1;
     int which = acu_ptx_take_one(&words, access->writes ? "d" : "a b c");
     access->which = access->writes ? 'd' : (char)('a' + which);
-    acu_ptx_take(&words, "sync");
+    acu_ptx_need(l, &words, "sync");
     acu_ptx_take(&words, "aligned");
     access->transposed = acu_ptx_take_columns(&words);
     access->space = acu_ptx_take_space(&words);

@@ -202,8 +202,11 @@ static mbarrier_op *read_words(ptx_lowering *l, const ptx_instruction *i) {
     acu_ptx_take_one(&words, "release acquire relaxed");
     acu_ptx_take_one(&words, "cta cluster");
     m->space = acu_ptx_take_space(&words);
-    acu_ptx_take_type(&words);
+    const ptx_type type = acu_ptx_take_type(&words);
     acu_ptx_words_end(l, &words);
+    if (type != PTX_B64)
+        acu_ptx_invalid(l, "Unexpected instruction types specified for '%s'",
+                        acu_ptx_first_word(l));
     if (number < 0)
         acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
     m->kind = (kind)number;
@@ -221,6 +224,13 @@ void acu_ptx_lower_mbarrier(ptx_lowering *l, const ptx_instruction *i) {
          waits = m->kind == TEST_WAIT || m->kind == TRY_WAIT;
     unsigned first = arrives || waits || m->kind == PENDING_COUNT ? 1 : 0;
     if (i->operand_count < first + 1 + (waits || m->kind == INIT || m->kind == EXPECT_TX))
+        acu_ptx_mismatch(l);
+    const unsigned most = m->kind == PENDING_COUNT          ? 2
+                          : m->kind == INVAL                ? 1
+                          : m->kind == TRY_WAIT             ? 4
+                          : m->kind == TEST_WAIT || arrives ? 3
+                                                            : 2;
+    if (i->operand_count > most)
         acu_ptx_mismatch(l);
     if (m->kind == PENDING_COUNT) {
         lower_pending_count(l, i);

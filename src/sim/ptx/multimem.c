@@ -121,8 +121,11 @@ static void read_multimem(ptx_lowering *l, const ptx_instruction *i, multimem *m
     if (kind < 0) /* multimem.cp.async.bulk */
         acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
     m->kind = (multimem_kind)kind;
-    acu_ptx_take_one(&words, "weak relaxed acquire release");
-    acu_ptx_take_one(&words, "cta cluster gpu sys");
+    const bool ordered = acu_ptx_take_one(&words, "weak relaxed acquire release") > 0,
+               scoped = acu_ptx_take_one(&words, "cta cluster gpu sys") >= 0;
+    if (ordered != scoped)
+        acu_ptx_invalid(l, "An order requires a scope, and a scope an order, with '%s' instruction",
+                        acu_ptx_first_word(l));
     acu_ptx_take(&words, "global");
     static const ptx_change changes[] = {PTX_CHANGE_ADD, PTX_CHANGE_MIN, PTX_CHANGE_MAX,
                                          PTX_CHANGE_AND, PTX_CHANGE_OR,  PTX_CHANGE_XOR};

@@ -157,11 +157,13 @@ static void read_words(ptx_lowering *l, ptx_words *words, surface_access *a) {
     a->place.is_whole = true;
     int vector = acu_ptx_take_one(words, "v2 v4");
     int boundary = acu_ptx_take_one(words, "trap clamp zero");
+    if (boundary < 0)
+        acu_ptx_invalid(l, "Clamp modifier required for instruction '%s'", acu_ptx_first_word(l));
     a->type = acu_ptx_take_type(words);
     acu_ptx_words_end(l, words);
     a->count = vector < 0 ? 1 : 2u << vector;
     a->size = (unsigned)acu_ptx_type_size(a->type);
-    a->boundary = boundary < 0 ? PTX_BOUNDARY_TRAP : (ptx_boundary)boundary;
+    a->boundary = (ptx_boundary)boundary;
     if (!a->size || a->size * a->count > MOST_BYTES || a->place.geometry >= PTX_TEXTURE_CUBE)
         refuse_types(l);
 }

@@ -142,7 +142,7 @@ static void lower_copy(ptx_lowering *l, const ptx_instruction *i, ptx_words *wor
                 acu_ptx_take(words, "tensormap::generic");
     acu_ptx_take(words, "release");
     acu_ptx_take_one(words, "cta cluster gpu sys");
-    acu_ptx_take(words, "sync");
+    acu_ptx_need(l, words, "sync");
     acu_ptx_take(words, "aligned");
     acu_ptx_words_end(l, words);
     if (!good || i->operand_count != 3 || i->operands[2].kind != PTX_INTEGER ||

@@ -212,7 +212,8 @@ static unsigned read_operands(ptx_lowering *l, const ptx_instruction *i, reading
     r->has_resident = i->paired;
     r->resident = i->paired ? acu_ptx_target(l, &i->operands[1], PTX_PRED) : 0;
     for (unsigned n = 0; n < count; n++)
-        r->d[n] = acu_ptx_target(l, &i->operands[0].elements[n], r->type);
+        r->d[n] = acu_ptx_target(l, &i->operands[0].elements[n],
+                                 r->type == PTX_F16 || r->type == PTX_F16X2 ? r->type : PTX_B32);
     return next + 1;
 }
 
@@ -234,10 +235,13 @@ void acu_ptx_lower_tex(ptx_lowering *l, const ptx_instruction *i) {
     acu_ptx_words(l, i, &words);
     int way = acu_ptx_take_one(&words, "base level grad");
     r->place.geometry = acu_ptx_take_geometry(l, &words);
-    acu_ptx_take_one(&words, "v4 v2");
+    int vector = acu_ptx_take_one(&words, "v4 v2");
     ptx_type at = acu_ptx_take_type(&words);
     r->type = acu_ptx_take_type(&words);
     acu_ptx_words_end(l, &words);
+    if (vector != (r->type == PTX_F16X2))
+        acu_ptx_invalid(l, "Instruction '%s' requires .v%d type", acu_ptx_first_word(l),
+                        r->type == PTX_F16X2 ? 2 : 4);
     if (!is_result(r->type, false) || (at != PTX_F32 && at != PTX_S32))
         acu_ptx_invalid(l, "Unexpected instruction types specified for '%s'",
                         acu_ptx_first_word(l));
@@ -260,7 +264,7 @@ void acu_ptx_lower_tld4(ptx_lowering *l, const ptx_instruction *i) {
     acu_ptx_words(l, i, &words);
     int component = acu_ptx_take_one(&words, "r g b a");
     r->place.geometry = acu_ptx_take_geometry(l, &words);
-    acu_ptx_take(&words, "v4");
+    acu_ptx_need(l, &words, "v4");
     ptx_type at = acu_ptx_take_type(&words);
     r->type = acu_ptx_take_type(&words);
     acu_ptx_words_end(l, &words);
@@ -340,7 +344,10 @@ void acu_ptx_lower_query(ptx_lowering *l, const ptx_instruction *i) {
     q->is_surface = acu_ptx_is(i, "suq");
     bool has_level = acu_ptx_take(&words, "level");
     q->which = acu_ptx_take_one(&words, "width height depth");
-    acu_ptx_take_type(&words);
+    ptx_type type = acu_ptx_take_type(&words);
+    if (type != PTX_B32)
+        acu_ptx_invalid(l, "Unexpected instruction types specified for '%s'",
+                        acu_ptx_first_word(l));
     if (q->which < 0)
         acu_ptx_not_simulated(l, "the simulator does not execute '%s', nor does CUDA", i->opcode);
     acu_ptx_words_end(l, &words);

@@ -248,7 +248,7 @@ void acu_ptx_lower_match(ptx_lowering *l, const ptx_instruction *i) {
     ptx_words words;
     acu_ptx_words(l, i, &words);
     int mode = acu_ptx_take_one(&words, "any all");
-    acu_ptx_take(&words, "sync");
+    acu_ptx_need(l, &words, "sync");
     ptx_type type = acu_ptx_take_type(&words);
     acu_ptx_words_end(l, &words);
     unsigned first = i->paired ? 2 : 1;
@@ -256,7 +256,7 @@ void acu_ptx_lower_match(ptx_lowering *l, const ptx_instruction *i) {
         acu_ptx_mismatch(l);
     ptx_slot value = acu_ptx_source(l, &i->operands[first], type);
     ptx_slot members = acu_ptx_source(l, &i->operands[first + 1], PTX_B32);
-    ptx_slot d = acu_ptx_target(l, &i->operands[0], PTX_B32);
+    ptx_slot d = acu_ptx_target(l, &i->operands[0], PTX_U32);
     ptx_slot p = i->paired ? acu_ptx_target(l, &i->operands[1], PTX_PRED) : 0;
     ptx_op *op = emit_sync(l, do_match, members);
     op->b = value;
@@ -335,7 +335,7 @@ static void do_redux(ptx_warp *w, const ptx_op *op) {
 void acu_ptx_lower_redux(ptx_lowering *l, const ptx_instruction *i) {
     ptx_words words;
     acu_ptx_words(l, i, &words);
-    acu_ptx_take(&words, "sync");
+    acu_ptx_need(l, &words, "sync");
     int kind = acu_ptx_take_one(&words, "add min max and or xor");
     bool magnitude = acu_ptx_take(&words, "abs"), keeps = acu_ptx_take(&words, "NaN");
     ptx_type type = acu_ptx_take_type(&words);

@@ -197,9 +197,9 @@ static bool fit(ptx_element d, ptx_element a, ptx_element b) {
 static void take_words(ptx_lowering *l, ptx_words *words, group_product *g, ptx_product *p) {
     unsigned m = 0, n = 0, k = 0;
     p->sparse = acu_ptx_take(words, "sp");
-    acu_ptx_take(words, "sync");
-    bool good = acu_ptx_take(words, "aligned");
-    good &= acu_ptx_take_shape(words, &m, &n, &k);
+    acu_ptx_need(l, words, "sync");
+    acu_ptx_take(words, "aligned");
+    bool good = acu_ptx_take_shape(words, &m, &n, &k);
     p->satfinite = acu_ptx_take(words, "satfinite");
     p->by_and = acu_ptx_take(words, "and");
     bool counts = acu_ptx_take(words, "popc");
@@ -307,7 +307,7 @@ void acu_ptx_lower_wgmma(ptx_lowering *l, const ptx_instruction *i) {
         return;
     }
     int which = acu_ptx_take_one(&words, "fence commit_group wait_group");
-    acu_ptx_take(&words, "sync");
+    acu_ptx_need(l, &words, "sync");
     acu_ptx_take(&words, "aligned");
     acu_ptx_words_end(l, &words);
     if (which < 0 || i->operand_count != (which == 2))
@@ -323,8 +323,8 @@ void acu_ptx_lower_setmaxnreg(ptx_lowering *l, const ptx_instruction *i) {
     ptx_words words;
     acu_ptx_words(l, i, &words);
     bool good = acu_ptx_take_one(&words, "inc dec") >= 0;
-    acu_ptx_take(&words, "sync");
-    acu_ptx_take(&words, "aligned");
+    acu_ptx_need(l, &words, "sync");
+    acu_ptx_need(l, &words, "aligned");
     good &= acu_ptx_take(&words, "u32");
     acu_ptx_words_end(l, &words);
     if (!good || i->operand_count != 1 || i->operands[0].kind != PTX_INTEGER ||

@@ -26,6 +26,12 @@ bool acu_ptx_take(ptx_words *words, const char *word) {
     return false;
 }
 
+void acu_ptx_need(ptx_lowering *l, ptx_words *words, const char *word) {
+    if (!acu_ptx_take(words, word))
+        acu_ptx_invalid(l, ".%s modifier required for instruction '%s'", word,
+                        acu_ptx_first_word(l));
+}
+
 int acu_ptx_take_one(ptx_words *words, const char *choices) {
     int number = 0;
     for (const char *at = choices; *at; number++) {
