@@ -554,6 +554,34 @@ TEST(operands_that_do_not_suit) {
     }
 }
 
+#define WITH_FLOATS(instructions)                                                                  \
+    WORD(".reg .f32 %f<4>; .reg .f64 %e<3>;\n",                                                    \
+         "mov.b32 %f1, %r1;\ncvt.f64.f32 %e1, %f1;\n" instructions "\nmov.b32 %r2, %f2;\n")
+
+/* ptxas takes modifiers in any order, but those that belong to the name, and types. */
+TEST(modifiers_in_another_order) {
+    static const char *const texts[][2] = {
+        {WITH_FLOATS("mul.rz.f32 %f2, %f1, %f1;"), WITH_FLOATS("mul.f32.rz %f2, %f1, %f1;")},
+        {WITH_FLOATS("add.rz.ftz.sat.f32 %f2, %f1, 0fbdcccccd;"),
+         WITH_FLOATS("add.rz.sat.f32.ftz %f2, %f1, 0fbdcccccd;")},
+        {WITH_FLOATS("cvt.rn.f32.f64 %f2, %e1;"), WITH_FLOATS("cvt.f32.rn.f64 %f2, %e1;")},
+        {WITH_FLOATS("cvt.rzi.f32.f32 %f2, %f1;"), WITH_FLOATS("cvt.f32.f32.rzi %f2, %f1;")},
+        {WITH_FLOATS("setp.lt.f32 %p1, %f1, 1.5;\nselp.f32 %f2, %f1, 1.0, %p1;"),
+         WITH_FLOATS("setp.f32.lt %p1, %f1, 1.5;\nselp.f32 %f2, %f1, 1.0, %p1;")},
+    };
+    for (size_t n = 0; n < sizeof texts / sizeof *texts; n++) {
+        uint32_t results[2] = {0x3f9e0652, 0x3f9e0652}; /* 1.2345679 */
+        for (unsigned i = 0; i < 2; i++)
+            run(texts[n][i], 1, 1, &results[i], 1);
+        assert_int_equal(results[0], results[1]);
+        assert_int_not_equal(results[0], 0);
+    }
+    CUmodule module = NULL;
+    SAYS(CUDA_ERROR_NOT_SUPPORTED,
+         cuModuleLoadData(&module, HEAD ".entry k() {\n.reg .b16 %h<3>;\n"
+                                        "mul.u16.lo %h1, %h2, %h2;\nret;\n}\n"));
+}
+
 TEST(a_copy_that_waits_brings_what_was_printed) {
     CUmodule module = load_text(
         HEAD ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
@@ -628,6 +656,7 @@ int main(void) {
         C(vectors_of_registers),
         C(generic_addresses_of_variables),
         C(operands_that_do_not_suit),
+        C(modifiers_in_another_order),
         C(a_copy_that_waits_brings_what_was_printed),
         C(faults),
         C(an_instruction_that_is_not_simulated),
