@@ -539,6 +539,9 @@ TEST(operands_that_do_not_suit) {
         {"atom.global.xor.u32 %u1, [%d1], 1;", "requires .b32 or .b64 type"},
         {"multimem.st.relaxed.global.u32 [%d1], %u1;", "An order requires a scope"},
         {"set.gt.f32.f32 _, %f1, %f2;", "Result discard mode is not allowed"},
+        {"add.lo.u32 %u1, %u1, %u1;", "Unexpected instruction types specified for 'add'"},
+        {"cvt.rn.u32.f32 %u1, %f1;", "Unexpected instruction types specified for 'cvt'"},
+        {"min.f16.u32 %u1, %u1, %u1;", "Unexpected instruction types specified for 'min'"},
     };
     for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
         char text[512];
@@ -577,7 +580,7 @@ TEST(modifiers_in_another_order) {
         assert_int_not_equal(results[0], 0);
     }
     CUmodule module = NULL;
-    SAYS(CUDA_ERROR_NOT_SUPPORTED,
+    SAYS(CUDA_ERROR_INVALID_PTX,
          cuModuleLoadData(&module, HEAD ".entry k() {\n.reg .b16 %h<3>;\n"
                                         "mul.u16.lo %h1, %h2, %h2;\nret;\n}\n"));
 }

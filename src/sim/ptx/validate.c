@@ -124,6 +124,41 @@ static bool is_instruction(const char *opcode) {
            is_among_words(opcode, length, left_out_opcodes);
 }
 
+static bool has_word_twice(const char *opcode) {
+    for (const char *at = strchr(opcode, '.'); at; at = strchr(at + 1, '.')) {
+        const size_t length = strcspn(at + 1, ".") + 1;
+        for (const char *other = strchr(at + 1, '.'); other; other = strchr(other + 1, '.'))
+            if (strcspn(other + 1, ".") + 1 == length && memcmp(at, other, length) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* Whether the opcode has a word that ptxas takes in any place, where it means nothing. */
+static bool has_idle_word(const char *opcode) {
+    for (const char *at = strchr(opcode, '.'); at; at = strchr(at, '.')) {
+        const size_t length = strcspn(++at, ".");
+        if (is_among_words(at, length,
+                           "finite global_address infinite normal notanumber number pred rank "
+                           "samplerref subnormal surfref texref"))
+            return true;
+    }
+    return false;
+}
+
+/* Whether ptxas knows no such spelling: all that PTX 9.0 has of the instruction has a form. But it
+ * takes roundings of fma and rcp that the manual does not have, testp of nothing, and words that
+ * are written twice or mean nothing; and cvt.rs is not executed. */
+static bool is_misspelled(const ptx_lowering *l, const char *opcode) {
+    enum { KNOWN_VERSION = 90 };
+    const size_t length = strcspn(opcode, ".");
+    const bool is_cvt = length == 3 && memcmp(opcode, "cvt", 3) == 0;
+    return l->module->version <= KNOWN_VERSION && acu_ptx_form_begins(opcode, length) &&
+           (is_cvt ? !strstr(opcode, ".rs.") : !acu_ptx_lower_of(opcode)) &&
+           !is_among_words(opcode, length, "fma rcp testp prmt") && !has_word_twice(opcode) &&
+           !has_idle_word(opcode) && !acu_ptx_form_find(opcode);
+}
+
 /* Refuses an instruction that is not executed if its words are none of PTX's. */
 static void check_words(ptx_lowering *l, const ptx_instruction *i) {
     l->result = PTX_OK;
@@ -140,6 +175,9 @@ static void check_words(ptx_lowering *l, const ptx_instruction *i) {
         if (only_letters && !is_among_words(at, length, modifiers))
             acu_ptx_invalid(l, "Unknown modifier '.%.*s'", (int)length, at);
     }
+    if (is_misspelled(l, i->opcode))
+        acu_ptx_invalid(l, "Unexpected instruction types specified for '%s'",
+                        acu_ptx_first_word(l));
 }
 
 /* ---- functions ---- */
