@@ -320,6 +320,41 @@ TEST(the_log_says_where) {
     (void)cudaGetLastError();
 }
 
+/* Each mistake has a line, in the order of the text, also one that was made before; of many the
+ * first ones have. */
+TEST(the_log_has_several_mistakes) {
+    static char log[2000], many[8000];
+    enum cudaJitOption options[] = {cudaJitErrorLogBuffer, cudaJitErrorLogBufferSizeBytes};
+    void *values[] = {log, (void *)sizeof log};
+    cudaLibrary_t library;
+    cudaKernel_t kernel;
+    OK(cudaLibraryLoadData(&library,
+                           PTX_HEAD ".entry g() {\n.reg .b32 %r<3>; .reg .f32 %f<3>;\n"
+                                    "add.u32 %f1, %r1, %r1;\nadd.u32 %r1, %r1, %r1;\n"
+                                    "add.u32 %f1, %r1, %r1;\nret;\n}\n"
+                                    ".entry f() {\n.reg .b32 %r<3>;\nmov.u32 %r1, %tid;\nret;\n}\n",
+                           options, values, 2, NULL, NULL, 0));
+    SAYS(cudaErrorInvalidPtx, cudaLibraryGetKernel(&kernel, library, "f"));
+    OK(cudaLibraryUnload(library));
+    const char *first = strstr(log, "error   : Arguments mismatch for instruction 'add'\n");
+    const char *second =
+        first ? strstr(first + 1, "error   : Arguments mismatch for instruction 'add'\n") : NULL;
+    const char *third = second ? strstr(second, "for instruction 'mov'\nptxas fatal   : ") : NULL;
+    assert_non_null(third);
+    size_t used =
+        (size_t)sprintf(many, PTX_HEAD ".entry f() {\n.reg .b32 %%r<3>; .reg .f32 %%f<3>;\n");
+    for (int n = 0; n < 100; n++)
+        used += (size_t)sprintf(many + used, "add.u32 %%f1, %%r1, %%r1;\n");
+    sprintf(many + used, "ret;\n}\n");
+    values[1] = (void *)sizeof log;
+    OK(cudaLibraryLoadData(&library, many, options, values, 2, NULL, NULL, 0));
+    SAYS(cudaErrorInvalidPtx, cudaLibraryGetKernel(&kernel, library, "f"));
+    OK(cudaLibraryUnload(library));
+    const char *end = strstr(log, "'add'\nptxas fatal   : Ptx assembly aborted due to errors");
+    assert_non_null(end);
+    (void)cudaGetLastError();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         T(loads_and_unloads),
@@ -339,6 +374,7 @@ int main(void) {
         T(an_architecture_that_is_not_there),
         T(a_ptx_version_that_the_driver_is_too_old_for),
         T(the_log_says_where),
+        T(the_log_has_several_mistakes),
     };
     return RUN(tests);
 }

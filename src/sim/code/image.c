@@ -475,12 +475,12 @@ static void write_log(const acu_sim_options *options, int buffer, int size, cons
 
 cudaError_t acu_sim_image_load(const void *code, size_t size, const acu_sim_options *options,
                                acu_sim_code_image **image) {
-    char why[400], log[500] = "";
+    char why[512], log[600] = "";
     if (!code || !acu_sim_options_are_known(options))
         return cudaErrorInvalidValue;
     cudaError_t result = read_code(code, size, options->links, image, why, sizeof why);
     if (result && result != cudaErrorNotSupported && why[0])
-        acu_record_reason("the PTX is refused: %s", why);
+        acu_record_reason("the PTX is refused: %.*s", (int)strcspn(why, "\n"), why);
     const bool is_last =
         strncmp(why, "ptxas ", 6) == 0 && strncmp(why, "ptxas application", 17) != 0;
     if (result && why[0])

@@ -201,20 +201,43 @@ static bool leave_out(ptx_module *module, ptx_function *f, const char *why) {
     return f->left_out != NULL;
 }
 
+/* The mistakes that were found, in the order of the text: as many lines as an error has room for.
+ */
+typedef struct mistakes {
+    char text[sizeof((ptx_error *)0)->text];
+    size_t length;
+    ptx_place first;
+} mistakes;
+
+/* Adds the line of the last error; false: there is no room for it. */
+static bool add_mistake(mistakes *m, const ptx_error *error) {
+    const size_t room = sizeof m->text - m->length, length = strlen(error->text);
+    if (length + 2 > room)
+        return false;
+    if (!m->length)
+        m->first = error->place;
+    else
+        m->text[m->length++] = '\n';
+    memcpy(m->text + m->length, error->text, length + 1);
+    m->length += length;
+    return true;
+}
+
+/* Instructions that are like a wrong one are wrong again, each with a line of its own. */
 static ptx_result validate_function(ptx_lowering *l, ptx_module *module, ptx_function *f,
-                                    hashes *known) {
+                                    hashes *known, mistakes *m) {
     static const ptx_function no_kernel = {.name = ""};
     l->code->entry = f->is_entry ? f : &no_kernel;
     l->code->functions[0].function = f;
     l->functions[0].function = f;
     for (unsigned n = 0; n < f->instruction_count; n++) {
         const ptx_instruction *i = &f->instructions[n];
-        if (strncmp(i->opcode, "call", 4) != 0 && is_known(known, hash_of(i)))
+        if (strncmp(i->opcode, "call", 4) != 0 && is_known(known, hash_of(i)) && !m->length)
             continue;
         try_to_lower(l, i);
         if (l->result == PTX_NOT_SIMULATED && leave_out(module, f, l->error->text))
             check_words(l, i);
-        if (l->result)
+        if (l->result && (l->result != PTX_INVALID || !add_mistake(m, l->error)))
             return l->result;
     }
     return PTX_OK;
@@ -222,12 +245,17 @@ static ptx_result validate_function(ptx_lowering *l, ptx_module *module, ptx_fun
 
 static ptx_result validate_all(ptx_lowering *l, ptx_module *module) {
     hashes known = {.count = 0};
+    mistakes found = {.length = 0};
     ptx_result result = PTX_OK;
     for (ptx_function *f = module->functions; f && !result; f = f->next)
         if (f->has_body)
-            result = validate_function(l, module, f, &known);
+            result = validate_function(l, module, f, &known, &found);
     free(known.list);
-    return result;
+    if (!found.length || result == PTX_NO_MEMORY)
+        return result;
+    memcpy(l->error->text, found.text, found.length + 1);
+    l->error->place = found.first;
+    return PTX_INVALID;
 }
 
 ptx_result acu_ptx_validate(ptx_module *module, ptx_error *error) {

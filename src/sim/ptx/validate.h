@@ -6,8 +6,9 @@
 
 /*
  * Validates the instructions of all functions of the module. Returns PTX_OK; PTX_NO_MEMORY;
- * PTX_INVALID for what ptxas refuses: then `error` has a line. A function with an instruction that
- * the simulator does not execute is no error: its `left_out` says which one.
+ * PTX_INVALID for what ptxas refuses: then `error` has a line for each of the first mistakes. A
+ * function with an instruction that the simulator does not execute is no error: its `left_out` says
+ * which one.
  */
 ptx_result acu_ptx_validate(ptx_module *module, ptx_error *error);
 
