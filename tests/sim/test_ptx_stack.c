@@ -71,13 +71,12 @@ TEST(functions_that_allocate) {
 
 TEST(a_stack_that_is_too_small) {
     uint32_t words[1] = {0};
-    fault(WORD("", "alloca.u64 %d7, 70000;\nmov.u32 %r2, 0;\n"), CUDA_ERROR_HARDWARE_STACK_ERROR);
+    fault(WORD("", "alloca.u64 %d7, 70000;\nmov.u32 %r2, 0;\n"), CUDA_ERROR_ILLEGAL_ADDRESS);
     fault(WORD("", "mov.u64 %d4, -1;\nalloca.u64 %d7, %d4;\nmov.u32 %r2, 0;\n"),
-          CUDA_ERROR_HARDWARE_STACK_ERROR);
+          CUDA_ERROR_ILLEGAL_ADDRESS);
     fault(WORD("", "mov.u64 %d4, 1048576;\nstackrestore.u64 %d4;\nmov.u32 %r2, 0;\n"),
-          CUDA_ERROR_HARDWARE_STACK_ERROR);
-    fault(WORD("", "F: alloca.u64 %d7, 8;\nbra F;\nmov.u32 %r2, 0;\n"),
-          CUDA_ERROR_HARDWARE_STACK_ERROR);
+          CUDA_ERROR_ILLEGAL_ADDRESS);
+    fault(WORD("", "F: alloca.u64 %d7, 8;\nbra F;\nmov.u32 %r2, 0;\n"), CUDA_ERROR_ILLEGAL_ADDRESS);
     OK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 131072));
     run(WORD("", "alloca.u64 %d7, 70000;\nst.local.u32 [%d7+69996], 3;\n"
                  "ld.local.u32 %r2, [%d7+69996];\n"),
