@@ -53,7 +53,7 @@ class Program:
         self.lines: list[str] = []
         self.names = 0
         self.functions: list[tuple[str, str, list[str]]] = []  # type, name, types of arguments
-        self.together: list[str] = []  # functions of a mask and two numbers
+        self.together: list[str] = []  # functions of lanes that know each other
         self.budget = self.locks = 0
 
     def name(self, prefix: str) -> str:
@@ -392,7 +392,7 @@ class Program:
     def call_together(self, s: Scope) -> None:
         name = self.name("v")
         a, b = (self.expression(s, "u32", 2) for _ in range(2))
-        self.say(f"u32 {name} = {self.r.choice(self.together)}({s.mask}, {a}, {b});")
+        self.say(f"u32 {name} = {self.r.choice(self.together)}({s.mask}, {a}, {b}, 3);")
         s.variables.append(("u32", name))
 
     def pass_on(self, s: Scope) -> None:
@@ -438,12 +438,12 @@ class Program:
         """A function that lanes of a warp call together. It may call itself, for some of them."""
         name = self.name("g")
         scope = Scope([("u32", "p0"), ("u32", "p1")], mask="mask")
-        self.say(f"static __noinline__ BOTH u32 {name}(u32 mask, u32 p0, u32 p1) {{")
+        self.say(f"static __noinline__ BOTH u32 {name}(u32 mask, u32 p0, u32 p1, u32 depth) {{")
         self.budget = 8
         self.block(scope, self.r.randrange(2, 6))
         if self.r.random() < 0.5:
-            self.say(f"p1 %= 4; bool more = p1 && {self.condition(scope, 2)}; u32 some = ballot(mask, more);")
-            self.say(f"if (more) p0 ^= {name}(some, {self.expression(scope, 'u32', 2)}, p1 - 1);")
+            self.say(f"bool more = depth && {self.condition(scope, 2)}; u32 some = ballot(mask, more);")
+            self.say(f"if (more) p0 ^= {name}(some, {self.expression(scope, 'u32', 2)}, p1, depth - 1);")
         self.say(f"return {self.expression(scope, 'u32')}; }}")
         self.together.append(name)
 
