@@ -29,6 +29,17 @@ TEST(allocations_of_each_thread) {
         assert_int_equal(words[n], n * (n - 1) / 2 + n + 7);
 }
 
+/* The warps of a block begin one after the other in machine code, and have a frame there, too. */
+TEST(allocations_of_many_warps) {
+    static uint32_t words[1024];
+    count_up(words, 1024);
+    run(WORD("", "alloca.u64 %d4, 16;\nst.local.u32 [%d4+12], %r1;\nld.local.u32 %r2, [%d4+12];\n"
+                 "add.u32 %r2, %r2, 1;\n"),
+        1, 1024, words, 1024);
+    for (unsigned n = 0; n < 1024; n++)
+        assert_int_equal(words[n], n + 1);
+}
+
 /* A loop allocates far more than the stack has, and gives it back each time. */
 TEST(the_stack_is_restored) {
     uint32_t words[THREADS] = {0};
@@ -113,8 +124,8 @@ TEST(what_ptxas_refuses) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        C(allocations_of_each_thread), C(the_stack_is_restored), C(functions_that_allocate),
-        C(a_stack_that_is_too_small),  C(what_ptxas_refuses),
+        C(allocations_of_each_thread), C(allocations_of_many_warps), C(the_stack_is_restored),
+        C(functions_that_allocate),    C(a_stack_that_is_too_small), C(what_ptxas_refuses),
     };
     return RUN(tests);
 }

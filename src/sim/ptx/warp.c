@@ -142,6 +142,7 @@ void acu_ptx_warp_begin(ptx_warp *w, uint32_t exists) {
     w->ended = 0;
     acu_ptx_warp_set_mask(w, exists);
     w->kernel = (ptx_frame){.function = w->code->functions, .lanes = exists};
+    w->frame = &w->kernel; /* for machine code, which begins a warp by itself */
     w->splits[0] =
         (ptx_split){.pc = w->code->functions->begin, .mask = exists, .frame = &w->kernel};
     w->split_count = 1;
