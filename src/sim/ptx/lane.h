@@ -3,12 +3,13 @@
  * and then the generated loops, each for another level of the processor; which one is used is
  * chosen when the first kernel is made.
  */
-/* No sum takes in a product that it was not told to: GNU C would let it. Nobody reads errno or the
- * exceptions of floating point, so that roots and conversions may be vectorized. */
+/* No sum takes in a product that it was not told to: GNU C would let it. Nobody reads the
+ * exceptions of floating point, so that conversions may be vectorized. Nobody reads errno either:
+ * gcc knows that of roots by -fno-math-errno of the build alone. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #else
-#pragma GCC optimize("fp-contract=off", "no-math-errno", "no-trapping-math")
+#pragma GCC optimize("fp-contract=off", "no-trapping-math")
 #endif
 
 #include "sim/ptx/lane_float.h"
