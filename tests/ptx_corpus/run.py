@@ -26,6 +26,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -51,6 +52,8 @@ VARYING = re.compile(
     r"|device|\bgpu\b|driver|compute capability|multiprocessor|processor|0x[0-9a-f]{6,}|version|\bpid\b"
 )
 NUMBER = re.compile(r"[-+]?\d+\.\d+(?:[eE][-+]?\d+)?|[-+]?\d+[eE][-+]?\d+")
+# Whoever is forked while a program is copied has it open for writing, and then nobody can start it.
+STARTING = threading.Lock()
 CLOSE = 1e-4  # how far two decimal numbers may be apart, relative to the larger
 
 
@@ -118,19 +121,21 @@ def start(program: Program, folder: Path, library: Path | None, seconds: float) 
         environment["LD_LIBRARY_PATH"] = f"{library.resolve()}:{environment.get('LD_LIBRARY_PATH', '')}".rstrip(":")
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch) / "here"
-        shutil.copytree(folder, place)
+        with STARTING:
+            shutil.copytree(folder, place)
         begin = time.monotonic()
         # Files, not pipes: a child that outlives the program would keep a pipe open.
         with (Path(scratch) / "output").open("w+b") as output, (Path(scratch) / "errors").open("w+b") as errors:
-            process = subprocess.Popen(
-                ["bash", "-c", f"./program {program.arguments}"],
-                cwd=place,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=errors,
-                start_new_session=True,
-            )
+            with STARTING:
+                process = subprocess.Popen(
+                    ["bash", "-c", f"./program {program.arguments}"],
+                    cwd=place,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=errors,
+                    start_new_session=True,
+                )
             status: int | None
             try:
                 status = process.wait(seconds)
