@@ -406,9 +406,10 @@ static void make(ptx_jit *jit, const ptx_code *code, ptx_jit_use use, bool in_ro
     m.versions = calloc(code->warp_bytes / 32 + 1, sizeof *m.versions);
     jit->begins[0] = calloc(code->count + 1, sizeof *jit->begins[0]);
     jit->begins[1] = calloc(code->count + 1, sizeof *jit->begins[1]);
-    if (m.copies && m.versions && jit->begins[0] && jit->begins[1] && acu_jit_find_leaders(&m) &&
-        acu_jit_find_live(&m) && acu_jit_find_loops(&m))
+    if (m.copies && m.versions && jit->begins[0] && jit->begins[1] && acu_jit_find_constants(&m) &&
+        acu_jit_find_leaders(&m) && acu_jit_find_live(&m) && acu_jit_find_loops(&m))
         translate(&m, jit);
+    free(m.constants);
     free(m.leads);
     free(m.loops);
     free(m.loop_of);

@@ -140,6 +140,8 @@ typedef struct ptx_making {
     ptx_slot wanted[4]; /* what this one reads */
     unsigned wanted_count;
 
+    const ptx_constant *
+        *constants;           /* for 4 bytes of the launch's bank, the one that begins there */
     uint8_t *leads;           /* the operations at which machine code may begin: jit_leads */
     uint32_t *begins, *inner; /* where it does, and where it goes on from a jump; 0: nowhere */
     size_t exit;
@@ -235,6 +237,8 @@ void acu_jit_wrote(ptx_making *m, ptx_slot slot);
 uint32_t acu_jit_version(const ptx_making *m, ptx_slot slot);
 /* Returns whether only one instruction has the value. */
 bool acu_jit_is_temporary(ptx_slot slot);
+/* Fills in `constants`; false without memory. */
+bool acu_jit_find_constants(ptx_making *m);
 /* Returns whether the value is a number, which it writes. */
 bool acu_jit_is_constant(const ptx_making *m, ptx_slot slot, uint64_t *number);
 /* Returns whether all lanes share the value. */

@@ -2,31 +2,43 @@
 #include "sim/ptx/jit_inside.h"
 #include "sim/ptx/lower_inside.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 bool acu_jit_is_temporary(ptx_slot slot) {
     return PTX_SLOT_BANK(slot) == PTX_BANK_WARP && PTX_SLOT_OFFSET(slot) < PTX_TEMP_BYTES;
 }
 
+bool acu_jit_find_constants(ptx_making *m) {
+    const ptx_code *code = m->code;
+    m->constants = calloc(code->launch_bytes / 4 + 1, sizeof *m->constants);
+    for (uint32_t n = 0; n < code->constant_count && m->constants; n++)
+        m->constants[PTX_SLOT_OFFSET(code->constants[n].slot) / 4] = &code->constants[n];
+    return m->constants != NULL;
+}
+
+/* Returns the constant of a slot; NULL: it is none. */
+static const ptx_constant *constant_of(const ptx_making *m, ptx_slot slot) {
+    return PTX_SLOT_BANK(slot) == PTX_BANK_LAUNCH ? m->constants[PTX_SLOT_OFFSET(slot) / 4] : NULL;
+}
+
 bool acu_jit_is_constant(const ptx_making *m, ptx_slot slot, uint64_t *number) {
-    for (uint32_t n = 0; n < m->code->constant_count; n++) {
-        const ptx_constant *c = &m->code->constants[n];
-        *number = c->bits;
-        if (c->slot == slot && c->kind == PTX_CONSTANT_BITS)
-            return true;
-    }
-    return false;
+    const ptx_constant *c = constant_of(m, slot);
+    if (!c || c->kind != PTX_CONSTANT_BITS)
+        return false;
+    *number = c->bits;
+    return true;
+}
+
+static bool differs_by_lane(const ptx_constant *c) {
+    return c->kind == PTX_CONSTANT_SPECIAL &&
+           (c->special == PTX_LANEID ||
+            (c->special >= PTX_LANEMASK_EQ && c->special <= PTX_LANEMASK_GT));
 }
 
 bool acu_jit_is_uniform(const ptx_making *m, ptx_slot slot) {
-    for (uint32_t n = 0; n < m->code->constant_count; n++) {
-        const ptx_constant *c = &m->code->constants[n];
-        if (c->slot == slot && c->kind == PTX_CONSTANT_SPECIAL &&
-            (c->special == PTX_LANEID ||
-             (c->special >= PTX_LANEMASK_EQ && c->special <= PTX_LANEMASK_GT)))
-            return false;
-    }
-    return PTX_SLOT_BANK(slot) == PTX_BANK_LAUNCH || PTX_SLOT_BANK(slot) == PTX_BANK_BLOCK;
+    const ptx_constant *c = constant_of(m, slot);
+    return PTX_SLOT_BANK(slot) == PTX_BANK_BLOCK || (c && !differs_by_lane(c));
 }
 
 x86_place acu_jit_memory(const ptx_making *m, ptx_slot slot, size_t offset) {

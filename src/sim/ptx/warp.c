@@ -141,8 +141,8 @@ void acu_ptx_warp_begin(ptx_warp *w, uint32_t exists) {
     w->is_new = exists == ~UINT32_C(0);
     w->ended = 0;
     acu_ptx_warp_set_mask(w, exists);
-    w->kernel = (ptx_frame){.function = w->code->functions, .lanes = exists};
-    w->frame = &w->kernel; /* for machine code, which begins a warp by itself */
+    w->kernel.function = w->code->functions; /* nothing else of it is ever set */
+    w->kernel.lanes = exists;
     w->splits[0] =
         (ptx_split){.pc = w->code->functions->begin, .mask = exists, .frame = &w->kernel};
     w->split_count = 1;
