@@ -143,6 +143,7 @@ void acu_ptx_warp_begin(ptx_warp *w, uint32_t exists) {
     acu_ptx_warp_set_mask(w, exists);
     w->kernel.function = w->code->functions; /* nothing else of it is ever set */
     w->kernel.lanes = exists;
+    w->frame = &w->kernel; /* machine code may begin the warp without a choice of its splits */
     w->splits[0] =
         (ptx_split){.pc = w->code->functions->begin, .mask = exists, .frame = &w->kernel};
     w->split_count = 1;
