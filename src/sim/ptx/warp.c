@@ -229,21 +229,23 @@ static void interpret(ptx_warp *w) {
     s->pc = (uint32_t)(op - ops);
 }
 
-/* Runs the current split until it stops. Where the warp ends, machine code goes on with the next
- * one. */
-static void run_split(ptx_warp *w) {
+/* Runs the current split until it stops, and returns whether a branch stopped it, so that others
+ * have their turn; else it came to a join or a barrier, or ended. Where the warp ends, machine code
+ * goes on with the next one. */
+static bool run_split(ptx_warp *w) {
     const ptx_op *ops = w->code->ops;
     const ptx_jit *jit = acu_ptx_worker_jit(w);
     w->is_new = 0;
     for (;;) {
         ptx_jit_end end = jit ? acu_ptx_jit_run(jit, &w) : PTX_JIT_NONE;
         if (end == PTX_JIT_STOP)
-            return;
+            return true;
         if (end == PTX_JIT_NONE)
             interpret(w);
         const ptx_op *op = ops + ptx_current(w)->pc;
         if (op->flow(w, op) == PTX_STOP)
-            return;
+            return op->flow == acu_ptx_flow_jump || op->flow == acu_ptx_flow_branch ||
+                   op->flow == acu_ptx_flow_switch;
     }
 }
 
@@ -300,10 +302,10 @@ ptx_state acu_ptx_warp_run(ptx_warp *w) {
             return PTX_WAITS;
         }
         w->backward = 0;
-        run_split(w);
+        const bool by_branch = run_split(w);
         if (!w->split_count)
             return PTX_ENDED;
-        if (w->backward < PTX_SPINS)
+        if (!by_branch || w->backward < PTX_SPINS)
             continue;
         leave_joins(w);
         w->worker->had_turn = true;
