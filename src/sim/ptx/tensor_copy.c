@@ -136,18 +136,6 @@ static void convert(const tile_copy *t, char *elements, size_t bytes) {
     }
 }
 
-/* Refuses to store what the type may change. */
-static void check_stored(const tile_copy *t, const char *elements, size_t bytes) {
-    bool flushes = t->map.type == PTX_TENSOR_F32_FTZ || t->map.type == PTX_TENSOR_TF32_FTZ;
-    for (size_t at = 0; (flushes || is_tf32(t->map.type)) && at < bytes; at += 4) {
-        uint32_t word;
-        memcpy(&word, elements + at, sizeof word);
-        if ((flushes && word & 0x7fffff && !(word & 0x7f800000)) ||
-            (is_tf32(t->map.type) && to_tf32(word) != word))
-            refuse(t, "and store numbers that tf32 or a type with FTZ may change");
-    }
-}
-
 /* What is no number is 0x7ff7 in each 16 bits, whatever the type is. */
 static void fill_row(const tile_copy *t, char *row) {
     memset(row, t->map.fill ? 0xf7 : 0, t->row);
@@ -191,6 +179,30 @@ static void check_begin(const tile_copy *t) {
                 (long long)t->walk.at[i]);
 }
 
+/* Returns how much of a row is stored: whole chunks, also what of the last one is behind the
+ * tensor's own row, as an H200 does; but no more than the tile and the allocation have. */
+static size_t stored_bytes(const tile_copy *t, unsigned begin, uint64_t address, size_t inside) {
+    const ptx_machine *machine = t->w->worker->launch->machine;
+    const size_t chunks = (inside + CHUNK - 1) / CHUNK * CHUNK;
+    ptx_range range;
+    return chunks <= t->row - (size_t)begin * t->unit &&
+                   machine->find(machine->data, address, &range) &&
+                   range.last - address >= chunks - 1
+               ? chunks
+               : inside;
+}
+
+/* An H200 knows only the smaller and the larger one of signed integers of 64 bits. */
+static void check_reduction(const tile_copy *t, ptx_type type) {
+    const ptx_change change = ((const tensor_copy *)t->op->more)->change;
+    if (!type)
+        refuse(t, "and reduce elements of this type");
+    if (type == PTX_S64 && change != PTX_CHANGE_MIN && change != PTX_CHANGE_MAX)
+        acu_ptx_fail(t->w, t->lane, t->op, 715, 0,
+                     "a GPU reduces signed integers of 64 bits by .min and .max alone: make the "
+                     "tensor map with CU_TENSOR_MAP_DATA_TYPE_UINT64");
+}
+
 static void store_row(tile_copy *t, char *row) {
     const tensor_copy *c = t->op->more;
     unsigned begin;
@@ -199,10 +211,10 @@ static void store_row(tile_copy *t, char *row) {
     ptx_type type = reduced_type(t->map.type, c->change);
     if (!inside)
         return;
-    if (c->reduces && !type)
-        refuse(t, "and reduce elements of this type");
+    inside = stored_bytes(t, begin, address, inside);
+    if (c->reduces)
+        check_reduction(t, type);
     char *elements = elements_at(t, address, inside, true), *from = row + (size_t)begin * t->unit;
-    check_stored(t, from, inside);
     if (!c->reduces)
         memcpy(elements, from, inside);
     for (size_t at = 0; c->reduces && at < inside; at += t->size) {
