@@ -154,7 +154,8 @@ static layout choose_layout(unsigned start, unsigned rows, bool transposed, unsi
         l.stride =
             l.width == 16 ? (near ? bytes * 8 : 128) : atom * (rows <= 128 ? 1 + below(2) : 1);
         l.leading = l.width == 16 ? (near ? 128 : rows * 16) : 16 * below(8);
-        if (bytes > l.width && l.width == 32) /* the other half of the rows lies behind all of them */
+        if (bytes > l.width &&
+            l.width == 32) /* the other half of the rows lies behind all of them */
             l.leading = rows / 8 * l.stride;
         if (l.width == 64)
             l.start += 32 * below(bytes > 32 ? 1 : 2);
