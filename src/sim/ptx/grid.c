@@ -92,8 +92,11 @@ static void give_room(ptx_grid *grid) {
 
 /* Takes room, for which it waits until other workers' clusters end. Returns false where the grid
  * has failed. */
-static bool wait_for_room(ptx_grid *grid) {
-    if (take_room(grid))
+static bool wait_for_room(ptx_worker *worker) {
+    ptx_grid *grid = worker->grid;
+    const bool has_room = worker->has_room;
+    worker->has_room = false;
+    if (has_room || take_room(grid))
         return true;
     bool taken = false;
     pthread_mutex_lock(&grid->lock);
@@ -176,12 +179,15 @@ static bool begin_cluster(ptx_worker *worker) {
 }
 
 /* Keeps the blocks of the cluster, if all have ended, for others: until then they may access each
- * other's memory. */
+ * other's memory. A worker without blocks begins another cluster at once, which has their room. */
 static void end_block(ptx_worker *worker, ptx_block *block) {
     ptx_cluster *cluster = block->cluster;
     if (++cluster->ended < cluster->count)
         return;
-    give_room(worker->grid);
+    if (worker->blocks)
+        give_room(worker->grid);
+    else
+        worker->has_room = true;
     for (unsigned rank = cluster->count; rank-- > 0;) {
         ptx_block *one = cluster->blocks[rank];
         one->next = worker->spare;
@@ -215,7 +221,7 @@ static bool all_wait(const ptx_worker *worker, unsigned waiting) {
 static void run_blocks(ptx_worker *worker) {
     unsigned waiting = 0, released = 0; /* blocks that wait, one after the other */
     while (!atomic_load_explicit(&worker->grid->failed, memory_order_relaxed)) {
-        if (!worker->blocks && !(wait_for_room(worker->grid) && begin_cluster(worker)))
+        if (!worker->blocks && !(wait_for_room(worker) && begin_cluster(worker)))
             return;
         ptx_block *block = worker->blocks;
         ptx_state state = acu_ptx_block_run(block);

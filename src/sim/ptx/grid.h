@@ -201,6 +201,7 @@ struct ptx_worker {
     ptx_block *blocks;    /* that are alive */
     ptx_block *spare;     /* that can be used again */
     ptx_block *created;   /* all of them: the last one that was made */
+    bool has_room;        /* that of its last cluster, which has ended */
     unsigned released;    /* barriers of clusters that were opened */
     uint64_t first_cycle; /* where the launch counts cycles: what they were before it */
     bool had_turn;        /* a warp's turn has ended since a clock was read last */
