@@ -271,8 +271,7 @@ static void all_layouts(void) {
     }
 }
 
-/* The same of sparse matrices. Rows of b are 64 bytes, which swizzling of 32 bytes has no room for.
- */
+/* Asks all layouts of sparse matrices, whose rows of b have 64 bytes. */
 static void all_sparse_layouts(void) {
     static const unsigned widths[] = {16, 128, 64, 32}; /* by the descriptor's code */
     for (unsigned n = 0; n < 32; n++) {

@@ -214,7 +214,7 @@ TEST(work_of_streams_that_wait_for_each_other) {
     }
 }
 
-/* The same where another thread waits for each. */
+/* Another thread waits for each launch. */
 TEST(work_that_other_threads_wait_for) {
     for (int i = 0; i < TIMES; i++) {
         pthread_t thread;
@@ -294,7 +294,7 @@ static void run_kernels_in_c(void) {
     OK(acu_sim_register("set", NULL));
 }
 
-/* So it is for kernels in C. */
+/* Kernels in C, too, run on threads of the simulator. */
 TEST(kernels_in_c_have_another_thread) {
     run_kernels_in_c();
 }

@@ -6,7 +6,7 @@
 #include "sim/stream/capture.h"
 #include "sim/stream/edge_list.h"
 
-/* Who runs what is queued. */
+/* Which thread runs what is queued on a stream. */
 typedef enum acu_sim_turn {
     SIM_THREAD,   /* the stream's thread, which was woken for it */
     SIM_DEFERRED, /* the same, but it was not woken yet (deferred.h) */
