@@ -103,7 +103,7 @@ ptx-corpus: all environment ## run CUDA programs on the simulator: PROGRAMS=…
 		echo 'error: say where the programs of tests/ptx_corpus/programs.yaml are: PROGRAMS=folder' >&2; exit 2; }
 	@python tests/ptx_corpus/run.py '$(or $(PROGRAMS),$(BUILD)/ptx-corpus)' --library $(RELEASE)/libanycuda-sim.so $(FLAGS)
 
-ptx-random: all ## compile random CUDA programs with nvcc, and run them on the simulator: SEED=1 COUNT=10
+ptx-random: all ## simulate random CUDA programs of nvcc: SEED=1 COUNT=10
 	@python tests/ptx_corpus/run_random.py $(BUILD)/ptx-random --library $(RELEASE)/libanycuda-sim.so \
 		--seed $(or $(SEED),1) --programs $(or $(COUNT),10) $(FLAGS) || test $$? -eq 77
 

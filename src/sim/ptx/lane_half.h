@@ -154,8 +154,9 @@ static inline uint16_t rounded_half(double value, int fraction, int bias, double
                                     double least) {
     const int shift = 52 - fraction;
     int64_t bits = (int64_t)bits_of_double(value), size = bits & INT64_MAX;
-    int64_t normal = ((size + (INT64_C(1) << (shift - 1)) - 1 + (size >> shift & 1)) >> shift) -
-                     ((int64_t)(1023 - bias) << fraction);
+    const uint64_t half = (UINT64_C(1) << (shift - 1)) - 1 + ((uint64_t)size >> shift & 1);
+    int64_t normal =
+        (int64_t)(((uint64_t)size + half) >> shift) - ((int64_t)(1023 - bias) << fraction);
     int64_t small =
         (int64_t)(bits_of_double(double_of((uint64_t)size) + one) - bits_of_double(one));
     int64_t result = double_of((uint64_t)size) < least ? small : normal;
