@@ -374,9 +374,11 @@ cudaError_t acu_sim_cudaDestroyTextureObject(cudaTextureObject_t texObject) {
 }
 
 cudaError_t acu_sim_texture_find(const void *out, unsigned long long handle, bool is_surface,
-                                 const acu_sim_texture **o) {
-    if (!out || !(*o = object_of(handle, is_surface)) || (*o)->context != acu_sim_context_now())
+                                 const acu_sim_texture **found) {
+    const object *o = out ? object_of(handle, is_surface) : NULL;
+    if (!o || o->context != acu_sim_context_now())
         return cudaErrorInvalidValue;
+    *found = o;
     return cudaSuccess;
 }
 
