@@ -83,7 +83,7 @@ cudaError_t acu_sim_cuTexRefSetAddress(size_t *ByteOffset, CUtexref hTexRef, CUd
     struct cudaChannelFormatDesc *desc = &resource.res.linear.desc;
     const bool is_known =
         !acu_sim_driver_read_format((CUarray_format)r->format, (unsigned)r->channels, desc);
-    if (!is_known) /* the driver takes it for now */
+    if (!is_known) /* that is refused last, as by the driver */
         *desc = (struct cudaChannelFormatDesc){.x = 8, .f = cudaChannelFormatKindUnsigned};
     resource.res.linear.devPtr = acu_sim_driver_pointer(dptr - offset);
     resource.res.linear.sizeInBytes = bytes + offset;

@@ -80,23 +80,10 @@ static void write_resource(const struct cudaResourceDesc *from, CUDA_RESOURCE_DE
     }
 }
 
-/* Returns the array, or the largest level, that the resource is; NULL if it is neither. */
-static const acu_sim_array *array_of(const struct cudaResourceDesc *resource) {
-    if (resource->resType == cudaResourceTypeArray)
-        return acu_sim_array_of(resource->res.array.array);
-    return resource->resType == cudaResourceTypeMipmappedArray
-               ? acu_sim_array_mipmap_level(resource->res.mipmap.mipmap)
-               : NULL;
-}
-
 /* Returns whether elements of the resource may be read as fractions: integers of 8 and 16 bits. */
 static bool has_fractions(const struct cudaResourceDesc *resource) {
-    const acu_sim_array *array = array_of(resource);
-    const struct cudaChannelFormatDesc *format = array ? &array->desc
-                                                 : resource->resType == cudaResourceTypeLinear
-                                                     ? &resource->res.linear.desc
-                                                     : &resource->res.pitch2D.desc;
-    return format->x < 32 && format->f != cudaChannelFormatKindFloat;
+    const struct cudaChannelFormatDesc *format = acu_sim_texture_format(resource);
+    return format && format->x < 32 && format->f != cudaChannelFormatKindFloat;
 }
 
 /* ---- how they are read ---- */
@@ -147,7 +134,7 @@ static void write_texture(const acu_sim_texture *object, CUDA_TEXTURE_DESC *to) 
 }
 
 static cudaError_t validate_flags(unsigned flags, const struct cudaResourceDesc *resource) {
-    const acu_sim_array *array = array_of(resource);
+    const acu_sim_array *array = acu_sim_texture_array(resource);
     if (flags & ~(unsigned)FLAGS)
         return SIM_REFUSE(cudaErrorInvalidValue, "textures have no flags %#x",
                           flags & ~(unsigned)FLAGS);

@@ -126,8 +126,7 @@ static cudaError_t validate_pitched(const acu_sim_device *device,
     return validate_address(device, resource->res.pitch2D.devPtr, true);
 }
 
-/* Returns the array, or the largest level of the mipmapped array; NULL if there is none. */
-static const acu_sim_array *array_of(const struct cudaResourceDesc *resource) {
+const acu_sim_array *acu_sim_texture_array(const struct cudaResourceDesc *resource) {
     if (resource->resType == cudaResourceTypeArray)
         return acu_sim_array_of(resource->res.array.array);
     return resource->resType == cudaResourceTypeMipmappedArray
@@ -135,9 +134,9 @@ static const acu_sim_array *array_of(const struct cudaResourceDesc *resource) {
                : NULL;
 }
 
-/* Returns the format of the elements; NULL if there is no such resource. */
-static const struct cudaChannelFormatDesc *format_of(const struct cudaResourceDesc *resource) {
-    const acu_sim_array *array = array_of(resource);
+const struct cudaChannelFormatDesc *
+acu_sim_texture_format(const struct cudaResourceDesc *resource) {
+    const acu_sim_array *array = acu_sim_texture_array(resource);
     if (resource->resType == cudaResourceTypeLinear)
         return &resource->res.linear.desc;
     if (resource->resType == cudaResourceTypePitch2D)
@@ -148,7 +147,7 @@ static const struct cudaChannelFormatDesc *format_of(const struct cudaResourceDe
 /* Returns an error if an array is another context's, whose arrays copies may name. CUDA finds that
  * after mistakes in how the texture is read, and not while a stream captures. */
 static cudaError_t validate_context(const struct cudaResourceDesc *resource) {
-    const acu_sim_array *array = array_of(resource);
+    const acu_sim_array *array = acu_sim_texture_array(resource);
     return !array || array->context == acu_sim_context_now() ? cudaSuccess
                                                              : cudaErrorPeerAccessNotEnabled;
 }
@@ -156,15 +155,16 @@ static cudaError_t validate_context(const struct cudaResourceDesc *resource) {
 /* Looks at what CUDA looks at before captures: that there is such an array, and that elements have
  * the format. */
 static cudaError_t validate_resource(const struct cudaResourceDesc *resource) {
-    const acu_sim_array *array = array_of(resource);
+    const acu_sim_array *array = acu_sim_texture_array(resource);
     switch (resource->resType) {
     case cudaResourceTypeArray:
     case cudaResourceTypeMipmappedArray:
         return array ? cudaSuccess : cudaErrorInvalidResourceHandle;
     case cudaResourceTypeLinear:
     case cudaResourceTypePitch2D:
-        return acu_sim_array_format_size(format_of(resource)) ? cudaSuccess
-                                                              : cudaErrorInvalidChannelDescriptor;
+        return acu_sim_array_format_size(acu_sim_texture_format(resource))
+                   ? cudaSuccess
+                   : cudaErrorInvalidChannelDescriptor;
     }
     return cudaErrorInvalidValue;
 }
@@ -205,7 +205,7 @@ static cudaError_t validate_reading(const struct cudaTextureDesc *t,
 
 /* Returns in how many dimensions a texture of the resource is addressed; layers are none. */
 static int dimensions_of(const struct cudaResourceDesc *resource) {
-    const acu_sim_array *array = array_of(resource);
+    const acu_sim_array *array = acu_sim_texture_array(resource);
     if (!array)
         return resource->resType == cudaResourceTypeLinear ? 1 : 2;
     const bool has_depth = array->extent.depth && !(array->flags & cudaArrayLayered);
@@ -290,7 +290,7 @@ static cudaError_t validate_plain_view(const struct cudaResourceViewDesc *view,
  * view makes of a compressed array. CUDA ignores the view of memory that is no array. */
 static cudaError_t validate_view(const struct cudaResourceViewDesc *view,
                                  const struct cudaResourceDesc *resource) {
-    const acu_sim_array *array = array_of(resource);
+    const acu_sim_array *array = acu_sim_texture_array(resource);
     if (!view || !array)
         return cudaSuccess;
     const bool is_compressed = acu_sim_compressed_size(array->desc.f) > 0,
@@ -319,7 +319,7 @@ cudaError_t acu_sim_texture_validate_memory(const acu_sim_device *device,
 /* Changes what CUDA reports otherwise than it was given: an unknown mode of reading is one of the
  * two, by the elements, and memory of no rows is linear. */
 static void complete(object *o) {
-    const struct cudaChannelFormatDesc *format = format_of(&o->resource);
+    const struct cudaChannelFormatDesc *format = acu_sim_texture_format(&o->resource);
     if (o->texture.readMode != cudaReadModeElementType)
         o->texture.readMode = format->x < 32 && format->f != cudaChannelFormatKindFloat
                                   ? cudaReadModeNormalizedFloat
@@ -338,7 +338,7 @@ cudaError_t acu_sim_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
     if (!pTexObject || !pResDesc || !pTexDesc)
         return cudaErrorInvalidValue;
     SIM_TRY(validate_resource(pResDesc));
-    SIM_TRY(validate_reading(pTexDesc, format_of(pResDesc)));
+    SIM_TRY(validate_reading(pTexDesc, acu_sim_texture_format(pResDesc)));
     SIM_TRY(acu_sim_capture_allows_unsafe());
     SIM_TRY(validate_context(pResDesc));
     SIM_TRY(acu_sim_texture_validate_memory(content.device, pResDesc));
@@ -386,7 +386,8 @@ cudaError_t acu_sim_texture_find(const void *out, unsigned long long handle, boo
 static cudaError_t validate_array(const struct cudaResourceDesc *resource) {
     const bool is_array = resource->resType == cudaResourceTypeArray ||
                           resource->resType == cudaResourceTypeMipmappedArray;
-    return is_array && !array_of(resource) ? cudaErrorInvalidResourceHandle : cudaSuccess;
+    return is_array && !acu_sim_texture_array(resource) ? cudaErrorInvalidResourceHandle
+                                                        : cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *pResDesc,
@@ -433,7 +434,7 @@ cudaError_t acu_sim_cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
     /* CUDA does not look at whether the array was made for surfaces. */
     if (pResDesc->resType != cudaResourceTypeArray)
         return cudaErrorInvalidValue;
-    if (acu_sim_compressed_size(array_of(pResDesc)->desc.f))
+    if (acu_sim_compressed_size(acu_sim_texture_array(pResDesc)->desc.f))
         return SIM_REFUSE(cudaErrorNotSupported,
                           "the simulator has no surfaces of compressed arrays");
     content.resource = *pResDesc;

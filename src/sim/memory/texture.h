@@ -25,6 +25,11 @@ const acu_sim_texture *acu_sim_texture_of(unsigned long long handle, bool is_sur
 cudaError_t acu_sim_texture_find(const void *out, unsigned long long handle, bool is_surface,
                                  const acu_sim_texture **found);
 
+/* Returns the array, or the largest level of the mipmapped array; NULL if there is none. */
+const struct acu_sim_array *acu_sim_texture_array(const struct cudaResourceDesc *resource);
+/* Returns the format of the elements; NULL if there is no such resource. */
+const struct cudaChannelFormatDesc *acu_sim_texture_format(const struct cudaResourceDesc *resource);
+
 /* Keeps the flags with which a call of the driver made the texture. */
 void acu_sim_texture_keep_flags(unsigned long long handle, unsigned flags);
 
