@@ -1,16 +1,12 @@
 /*
- * A libcudart whose functions do nothing: what is left of a call is the way to it.
- *
- * With COLD those that are timed first run through 64 KiB of code and 64 KiB of memory, more than
- * the first caches hold, as CUDA's own do to a good part: what is left is the way to it when
- * nothing of it is in those caches any more.
+ * A libcudart whose functions do nothing: what is left of a call is the way to it. With COLD those
+ * that are timed leave nothing of it in the first caches (fake.h).
  */
+#include "fake.h"
+
 #include <anycuda/cudart_types.h>
 
 #include <stdlib.h>
-
-#pragma GCC visibility push(default)
-#pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 int cudaRuntimeGetVersion(int *version) {
     *version = 13000;
@@ -18,31 +14,6 @@ int cudaRuntimeGetVersion(int *version) {
 }
 
 /* The functions by which the loader recognises a libcudart, and those that are called. */
-#define EMPTY(name)                                                                                \
-    int name(void) {                                                                               \
-        return 0;                                                                                  \
-    }
-
-#if defined(COLD)
-__attribute__((noinline)) static int work(void) {
-    static volatile char memory[64 * 1024];
-    for (size_t i = 0; i < sizeof memory; i += 64)
-        memory[i]++;
-    /* NOLINTNEXTLINE(portability-no-assembler): gcc and clang have it */
-    __asm__ volatile(".rept 1024\n nop\n .p2align 6\n .endr");
-    return 0;
-}
-#else
-static int work(void) {
-    return 0;
-}
-#endif
-
-#define TIMED(name)                                                                                \
-    int name(void) {                                                                               \
-        return work();                                                                             \
-    }
-
 EMPTY(cudaMalloc)
 EMPTY(cudaStreamBeginCapture)
 EMPTY(cudaDeviceGetPCIBusId)

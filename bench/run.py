@@ -58,9 +58,9 @@ def main() -> int:
     print(run(options.calls), end="", flush=True)
 
     print("\n## The safe layer, against raw calls that are empty functions: what it adds\n")
-    print(run(options.safe, ANYCUDA_CUDART=str(options.fake)), end="", flush=True)
+    print(run(options.safe, **both_of(options.fake)), end="", flush=True)
     print("\n## The same where each raw call leaves nothing of it in the first caches\n")
-    print(run(options.safe, ANYCUDA_CUDART=str(options.cold)), end="", flush=True)
+    print(run(options.safe, **both_of(options.cold)), end="", flush=True)
     print("\n## The same on the simulator\n")
     print(run(options.safe, ANYCUDA_CUDART="sim"), end="", flush=True)
 
@@ -97,6 +97,11 @@ def main() -> int:
     print(f"| the whole library | {text_and_data(options.library) / 1024:.1f} | 1024 |")
     print(f"| all of it in one program, with its relocations | {whole(options.cc, options.library) / 1024:.1f} | |")
     return 0
+
+
+def both_of(cudart: Path) -> dict[str, str]:
+    """The environment that chooses a made-up libcudart, and the libcuda beside it."""
+    return {"ANYCUDA_CUDART": str(cudart), "ANYCUDA_CUDA": str(cudart.parent / "libcuda.so.1")}
 
 
 def run(*command: object, **environment: str) -> str:

@@ -12,6 +12,7 @@ from tools import structure
 # Functions whose first statement is another one, and why.
 OTHERWISE = {
     "acu_exec_launch": "the fast way is not named, and the other one names it",
+    "acu_launch_args": "as above",
 }
 NOT_NAMED = ("acu_range_", "acu_domain_")  # they tell of ranges themselves
 

@@ -7,6 +7,7 @@
 #include "safe/kernel/launch.h"
 #include "safe/kernel/module.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,15 +44,16 @@ static int ask_optional(int *value, enum cudaDeviceAttr attribute, int device) {
     return 0;
 }
 
-static int ask_limits(acu_kernel_limits *l, int device) {
+static int ask_limits(acu_kernel *kernel, int device) {
+    acu_kernel_limits *l = &kernel->limits;
     const limit all[] = {
         {&l->threads, cudaDevAttrMaxThreadsPerBlock},
-        {&l->block[0], cudaDevAttrMaxBlockDimX},
-        {&l->block[1], cudaDevAttrMaxBlockDimY},
-        {&l->block[2], cudaDevAttrMaxBlockDimZ},
-        {&l->grid[0], cudaDevAttrMaxGridDimX},
-        {&l->grid[1], cudaDevAttrMaxGridDimY},
-        {&l->grid[2], cudaDevAttrMaxGridDimZ},
+        {&kernel->most_threads[0], cudaDevAttrMaxBlockDimX},
+        {&kernel->most_threads[1], cudaDevAttrMaxBlockDimY},
+        {&kernel->most_threads[2], cudaDevAttrMaxBlockDimZ},
+        {&kernel->most_blocks[0], cudaDevAttrMaxGridDimX},
+        {&kernel->most_blocks[1], cudaDevAttrMaxGridDimY},
+        {&kernel->most_blocks[2], cudaDevAttrMaxGridDimZ},
         {&l->shared_most, cudaDevAttrMaxSharedMemoryPerBlockOptin},
         {&l->cooperative, cudaDevAttrCooperativeLaunch},
         {&l->multiprocessors, cudaDevAttrMultiProcessorCount},
@@ -156,7 +158,9 @@ static int find_parameters(acu_kernel *kernel, const acu_ptx_entry *entry) {
 
 /* Notes in few bytes what each parameter takes, for launches. */
 static int find_accepted(acu_kernel *kernel) {
-    kernel->accepted = malloc((kernel->count ? kernel->count : 1) * sizeof *kernel->accepted);
+    kernel->accepted = kernel->count <= ACU_FEW_PARAMETERS
+                           ? kernel->few
+                           : malloc(kernel->count * sizeof *kernel->accepted);
     if (!kernel->accepted)
         return acu_record(ACU_ERROR_HOST_MEMORY, "no memory for the kernel's parameters");
     for (size_t i = 0; i < kernel->count; i++)
@@ -202,6 +206,8 @@ static void find_function(acu_kernel *kernel) {
         if (number != ACU_NO_CONTEXT) {
             kernel->function = function;
             kernel->in_context = number;
+            if (kernel->check != ACU_CHECK_NOTHING && kernel->count <= ACU_MAX_ARGUMENTS)
+                kernel->direct_count = kernel->count;
         }
     }
     acu_record_restore(&before);
@@ -214,7 +220,8 @@ static int destroy_kernel(acu_object *object) {
         closed = acu_forgive_unloading(kernel->api->close(&kernel->place));
     free(kernel->name);
     free(kernel->parameters);
-    free(kernel->accepted);
+    if (kernel->accepted != kernel->few)
+        free(kernel->accepted);
     return code ? code : closed;
 }
 
@@ -227,6 +234,9 @@ static void describe_kernel(const acu_object *object, acu_description *d) {
     else
         acu_describe(d, "wrapped %p", kernel->raw);
 }
+
+static_assert(offsetof(acu_kernel, few[3]) <= (size_t)2 * ACU_CACHE_LINE,
+              "a launch reads two lines");
 
 const acu_class acu_kernel_class = {"kernel", destroy_kernel, describe_kernel, NULL};
 
@@ -260,13 +270,14 @@ int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel
     kernel->direct = source->module && source->api == &acu_code_by_runtime &&
                      acu_call_exists(&acu_function_cuLaunchKernel);
     kernel->name = name;
-    code = ask_limits(&kernel->limits, device);
+    code = ask_limits(kernel, device);
     if (!code)
         WITH_KERNEL(kernel, code, look_at(kernel, source));
     if (code) {
         (void)acu_object_release(call, kernel, &acu_kernel_class);
         return code;
     }
+    kernel->direct_count = ACU_NEVER_DIRECT;
     kernel->function = (struct CUfunc_st *)kernel->raw;
     if (kernel->direct)
         find_function(kernel);

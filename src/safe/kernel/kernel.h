@@ -9,11 +9,10 @@
 
 /* What a device allows; -1 where the runtime is too old to report it. */
 typedef struct acu_kernel_limits {
-    int block[3], grid[3]; /* in x, y and z */
-    int threads;           /* per block */
-    int shared_most;       /* bytes of shared memory per block, after ACU_KERNEL_MAX_SHARED */
-    int clusters;          /* whether it has thread block clusters */
-    int cooperative;       /* whether it launches cooperatively */
+    int threads;     /* per block */
+    int shared_most; /* bytes of shared memory per block, after ACU_KERNEL_MAX_SHARED */
+    int clusters;    /* whether it has thread block clusters */
+    int cooperative; /* whether it launches cooperatively */
     int multiprocessors;
 } acu_kernel_limits;
 
@@ -23,24 +22,33 @@ typedef struct acu_accepted {
     uint32_t kinds; /* those of arguments, as bits */
 } acu_accepted;
 
-/* A launch that needs nothing unusual reads the first two lines of the cache. */
+enum { ACU_FEW_PARAMETERS = 8 };
+
+/* A launch that needs nothing unusual reads the first two lines of the cache, and the third one for
+ * more than three parameters. */
 struct acu_kernel {
     acu_object object;
-    int (*launch)(const struct acu_prepared_launch *prepared, acu_stream *stream); /* the API's */
     /* What the driver's call takes on streams of the context with that number: the kernel's
      * function in the device's primary context. Where there is none, `raw` and 0. */
     struct CUfunc_st *function;
-    acu_module *module; /* an owner; NULL: a wrapped kernel, which has opened the place itself */
+    acu_timeline *recorded; /* atomic: of a stream that the module knows; NULL: none yet */
     uint32_t in_context;
-    bool by_stream; /* CUDA launches it on the stream's device, whichever is current */
-    bool direct;    /* `raw` is a kernel of the driver's, too, which its call launches */
-    acu_parameter_check check;
     int max_threads;    /* per block */
     int max_shared;     /* atomic: dynamic bytes that a launch may ask for */
     int cluster_needed; /* atomic: whether a launch must give cluster sizes */
-    size_t count;       /* parameters */
-    acu_accepted *accepted;
+    /* The number of parameters, where launch_direct.c can launch; else ACU_NEVER_DIRECT. */
+    size_t direct_count;
+    acu_accepted *accepted; /* `few`, or memory of its own */
+    /* What the device allows of a grid and of a block, in x, y and z. */
+    int most_blocks[3], most_threads[3];
+    acu_accepted few[ACU_FEW_PARAMETERS];
     acu_kernel_limits limits;
+    acu_parameter_check check;
+    size_t count;       /* parameters */
+    bool by_stream;     /* CUDA launches it on the stream's device, whichever is current */
+    bool direct;        /* `raw` is a kernel of the driver's, too, which its call launches */
+    acu_module *module; /* an owner; NULL: a wrapped kernel, which has opened the place itself */
+    int (*launch)(const struct acu_prepared_launch *prepared, acu_stream *stream); /* the API's */
     const acu_code_api *api;
     const void *raw; /* what the API's functions take */
     acu_code_place place;
@@ -49,6 +57,8 @@ struct acu_kernel {
     int static_shared; /* bytes */
     char *name;
 };
+
+#define ACU_NEVER_DIRECT SIZE_MAX
 
 extern ACU_OURS const acu_class acu_kernel_class;
 

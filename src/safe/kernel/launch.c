@@ -251,19 +251,6 @@ ACU_COLD static int add_attributes(const char *call, const acu_grid *grid, acu_p
     return code ? code : add_raw(call, grid, p);
 }
 
-/* Returns 0 where no size is given. */
-static inline uintptr_t any_of(const acu_size3 *size) {
-    return size->x | size->y | size->z;
-}
-
-/* Returns whether the grid has no attributes, without a branch for each of them. */
-static inline bool is_plain(const acu_grid *g) {
-    return ((uintptr_t)g->cooperative | (unsigned)g->priority | any_of(&g->cluster) |
-            any_of(&g->preferred_cluster) | g->cluster_scheduling | (uintptr_t)g->programmatic |
-            (uintptr_t)g->programmatic_event | (uintptr_t)g->at_start | (uintptr_t)g->begun_event |
-            g->memory_domain | (uintptr_t)g->window | (uintptr_t)g->more | g->raw_count) == 0;
-}
-
 /* Clears all fields but the arrays, which are large and have counts. */
 static inline void clear(acu_prepared_launch *p, acu_kernel *kernel) {
     p->kernel = kernel;
@@ -281,17 +268,16 @@ ACU_INLINED int prepare_grid(const char *call, acu_kernel *kernel, const acu_gri
         return acu_object_refuse(call, kernel, &acu_kernel_class);
     if (!grid)
         return acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT, "'grid' is NULL");
-    const acu_kernel_limits *limits = &kernel->limits;
-    if (!ACU_LIKELY(fill_dim(&grid->blocks, limits->grid, &p->blocks)))
-        return refuse_dim(call, kernel, "blocks", &grid->blocks, limits->grid);
-    if (!ACU_LIKELY(fill_dim(&grid->threads, limits->block, &p->threads)))
-        return refuse_dim(call, kernel, "threads", &grid->threads, limits->block);
+    if (!ACU_LIKELY(fill_dim(&grid->blocks, kernel->most_blocks, &p->blocks)))
+        return refuse_dim(call, kernel, "blocks", &grid->blocks, kernel->most_blocks);
+    if (!ACU_LIKELY(fill_dim(&grid->threads, kernel->most_threads, &p->threads)))
+        return refuse_dim(call, kernel, "threads", &grid->threads, kernel->most_threads);
     if (!ACU_LIKELY(threads_of(p) <= (size_t)kernel->max_threads))
         return refuse_threads(call, kernel, threads_of(p));
     if (!ACU_LIKELY(has_room(kernel, grid->shared_bytes)))
         code = look_for_room(call, kernel, grid->shared_bytes);
     p->shared_bytes = (unsigned)grid->shared_bytes;
-    if (!code && !ACU_LIKELY(is_plain(grid)))
+    if (!code && !ACU_LIKELY(acu_grid_is_plain(grid)))
         code = add_attributes(call, grid, p);
     if (!code && __atomic_load_n(&kernel->cluster_needed, __ATOMIC_RELAXED) &&
         !is_given(&grid->cluster))
@@ -564,6 +550,16 @@ static int end_uses(const acu_prepared_launch *p, acu_stream *stream, unsigned b
     return code;
 }
 
+void acu_launch_record(acu_kernel *kernel, acu_timeline *timeline) {
+    if (kernel->module && acu_module_record_use(kernel->module, timeline))
+        __atomic_store_n(&kernel->recorded, timeline, __ATOMIC_RELAXED);
+}
+
+static inline void record_use(acu_kernel *kernel, acu_timeline *timeline) {
+    if (!ACU_LIKELY(__atomic_load_n(&kernel->recorded, __ATOMIC_RELAXED) == timeline))
+        acu_launch_record(kernel, timeline);
+}
+
 /* Records the coming launch in the stream's capture, which keeps kernel, events and textures alive,
  * or in the module, which is not unloaded before the kernel has ended. */
 static int record_launch(const acu_prepared_launch *p, acu_stream *stream) {
@@ -576,8 +572,7 @@ static int record_launch(const acu_prepared_launch *p, acu_stream *stream) {
             code = capture->use(capture, &p->images[i]->object, false);
         return code;
     }
-    if (p->kernel->module)
-        acu_module_record_use(p->kernel->module, stream->timeline);
+    record_use(p->kernel, stream->timeline);
     return 0;
 }
 
@@ -624,15 +619,14 @@ ACU_COLD static int finish(acu_prepared_launch *p, acu_stream *stream, int code)
 static inline int launch_prepared(acu_prepared_launch *p, acu_stream *stream) {
     if (!ACU_LIKELY(!acu_capture_of(stream) && p->event_count == 0 && is_only_on(p, stream)))
         return acu_launch_prepared(p, stream);
-    if (p->kernel->module)
-        acu_module_record_use(p->kernel->module, stream->timeline);
+    record_use(p->kernel, stream->timeline);
     int code = p->kernel->launch(p, stream);
     (void)acu_timeline_issue(stream->timeline);
     return ACU_LIKELY(code == 0 && is_only_on(p, stream)) ? 0 : finish(p, stream, code);
 }
 
-ACU_HOT acu_result acu_launch_args(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,
-                                   const acu_arg *args, size_t count) {
+int acu_launch_checked(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,
+                       const acu_arg *args, size_t count) {
     ACU_SCOPE_OF(launch_name);
     acu_prepared_launch p;
     ACU_TRY(acu_stream_check(launch_name, stream));

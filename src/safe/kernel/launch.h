@@ -41,6 +41,20 @@ typedef struct acu_prepared_launch {
     cudaLaunchAttribute attributes[ACU_LAUNCH_MAX_ATTRIBUTES];
 } acu_prepared_launch;
 
+/* Returns 0 where no size is given. */
+static inline uintptr_t acu_size_bits(const acu_size3 *size) {
+    return size->x | size->y | size->z;
+}
+
+/* Returns whether the grid has no attributes, without a branch for each of them. */
+static inline bool acu_grid_is_plain(const acu_grid *g) {
+    return ((uintptr_t)g->cooperative | (unsigned)g->priority | acu_size_bits(&g->cluster) |
+            acu_size_bits(&g->preferred_cluster) | g->cluster_scheduling |
+            (uintptr_t)g->programmatic | (uintptr_t)g->programmatic_event | (uintptr_t)g->at_start |
+            (uintptr_t)g->begun_event | g->memory_domain | (uintptr_t)g->window |
+            (uintptr_t)g->more | g->raw_count) == 0;
+}
+
 /* Returns the class of the handle in an argument: a buffer's, a texture's, a surface's or a
  * tensor map's; NULL for
  * any other argument. */
@@ -52,6 +66,14 @@ unsigned acu_launch_kinds(acu_parameter_type type);
 /* Checks the grid alone. Returns 0, or a failure recorded for `call`. */
 int acu_launch_prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid,
                             acu_prepared_launch *prepared);
+
+/* Does all that acu_launch_args() does, whatever the launch needs, by checks one by one. */
+int acu_launch_checked(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,
+                       const acu_arg *args, size_t count);
+
+/* Records that the kernel is about to be launched on the stream, so that its module is not unloaded
+ * before it has ended. Mostly the stream is that of the kernel's last launch. */
+void acu_launch_record(acu_kernel *kernel, acu_timeline *timeline);
 
 /* Checks everything but the stream. Returns 0, or a failure recorded for `call`. */
 int acu_launch_prepare(const char *call, acu_kernel *kernel, const acu_grid *grid,

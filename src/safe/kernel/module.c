@@ -62,20 +62,21 @@ static int with_log(const acu_module *module, int code) {
 
 /* ---- life ---- */
 
-void acu_module_record_stream(acu_module *module, acu_timeline *timeline) {
+bool acu_module_record_use(acu_module *module, acu_timeline *timeline) {
     for (size_t i = 0; i < ACU_MODULE_STREAMS; i++) {
         acu_timeline *here = __atomic_load_n(&module->streams[i], __ATOMIC_RELAXED);
         if (ACU_LIKELY(here == timeline))
-            return;
+            return true;
         if (!here && __atomic_compare_exchange_n(&module->streams[i], &here, timeline, false,
                                                  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
             (void)acu_timeline_retain(timeline); /* the caller's stream keeps it alive until here */
-            return;
+            return true;
         }
         if (here == timeline)
-            return;
+            return true;
     }
     __atomic_store_n(&module->crowded, true, __ATOMIC_RELAXED);
+    return false;
 }
 
 /* Waits until the module's kernels have ended, because CUDA does not wait when it unloads. */

@@ -53,11 +53,7 @@ int acu_module_load_code(const char *call, acu_device device, const acu_code *co
                          const acu_jit_options *jit, acu_module **module);
 
 /* Records that a kernel of the module is about to be launched on the stream, which mostly is the
- * first stream again. */
-void acu_module_record_stream(acu_module *module, acu_timeline *timeline);
-static inline void acu_module_record_use(acu_module *module, acu_timeline *timeline) {
-    if (!ACU_LIKELY(__atomic_load_n(&module->streams[0], __ATOMIC_RELAXED) == timeline))
-        acu_module_record_stream(module, timeline);
-}
+ * first stream again. Returns whether the module keeps the timeline. */
+bool acu_module_record_use(acu_module *module, acu_timeline *timeline);
 
 #endif
