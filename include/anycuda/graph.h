@@ -198,7 +198,8 @@ ACU_CHECKED acu_result acu_graph_add_host_with(acu_graph *graph, const acu_node 
                                                size_t after_count, acu_closure closure,
                                                acu_host_wait wait, acu_node *node);
 
-/** Adds a copy of another graph as one node. */
+/** Adds a copy of another graph as one node. Errors: ACU_NOT_SUPPORTED where that graph has nodes
+ * of acu_node_set_updatable(): CUDA crashes when it is destroyed after its copy. */
 ACU_CHECKED acu_result acu_graph_add_child(acu_graph *graph, const acu_node *after,
                                            size_t after_count, acu_graph *child, acu_node *node);
 

@@ -176,10 +176,10 @@ ACU_CHECKED acu_result acu_node_copy_attributes(acu_node to, acu_node from);
  * `*handle` is the cudaGraphDeviceNode_t that those kernels take as an argument. CUDA allows less
  * with such a node from then on: it stays updatable and in its graph, its attributes cannot be
  * copied, and its graph can have one executable graph at a time, which acu_exec_update() cannot
- * change. A launch uploads the executable graph before, where it was not uploaded since
- * the last change by the host, because CUDA demands that. What a device changes is not known here:
- * acu_graph_keep() lets the graph keep the memory that an update may name. Errors: CUDA's own where
- * the node is no kernel node.
+ * change; nor can that graph be a child of another one. A launch uploads the executable graph
+ * before, where it was not uploaded since the last change by the host, because CUDA demands that.
+ * What a device changes is not known here: acu_graph_keep() lets the graph keep the memory that an
+ * update may name. Errors: CUDA's own where the node is no kernel node.
  */
 ACU_CHECKED acu_result acu_node_set_updatable(acu_node node,
                                               struct CUgraphDeviceUpdatableNode_st **handle);

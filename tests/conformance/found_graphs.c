@@ -218,13 +218,18 @@ static CUresult add_nothing(cudaGraph_t graph, CUfunction function, cudaGraphNod
     return cuGraphAddKernelNode((CUgraphNode *)node, (CUgraph)graph, NULL, 0, &params);
 }
 
-/* What CUDA documents for nodes that the device can update; the codes are the simulator's guesses.
+/*
+ * What CUDA documents for nodes that the device can update, with the codes of an H200 (12.4, 13.0).
+ *
+ * The graph is not made a child here. CUDA takes it as one, and then crashes when it is destroyed
+ * after the parent (12.4, 13.0); where the parent was destroyed before a launch, that launch ended
+ * with 719 on an H100.
  */
 CASE(nodes_that_the_device_can_update) {
     CUmodule module = NULL;
     CUfunction function = NULL;
-    cudaGraph_t graph = NULL, clone = NULL, outer = NULL, empty = NULL;
-    cudaGraphNode_t node = NULL, other = NULL, child = NULL;
+    cudaGraph_t graph = NULL, clone = NULL, empty = NULL;
+    cudaGraphNode_t node = NULL, other = NULL;
     cudaGraphExec_t exec = NULL, second = NULL;
     cudaLaunchAttributeValue value;
     cudaGraphExecUpdateResultInfo info;
@@ -250,8 +255,7 @@ CASE(nodes_that_the_device_can_update) {
     SAYS(cudaErrorInvalidValue, cudaGraphKernelNodeSetAttribute(
                                     node, cudaLaunchAttributeDeviceUpdatableKernelNode, &value));
     value.deviceUpdatableKernelNode.devNode = NULL;
-    ASK(cudaGraphKernelNodeSetAttribute(node, cudaLaunchAttributeDeviceUpdatableKernelNode,
-                                        &value));
+    OK(cudaGraphKernelNodeSetAttribute(node, cudaLaunchAttributeDeviceUpdatableKernelNode, &value));
     IS(value.deviceUpdatableKernelNode.devNode == handle);
     SAYS(cudaErrorNotSupported, cudaGraphKernelNodeCopyAttributes(other, node));
     SAYS(cudaErrorNotSupported, cudaGraphKernelNodeCopyAttributes(node, other));
@@ -268,10 +272,6 @@ CASE(nodes_that_the_device_can_update) {
     OK(cudaStreamSynchronize(NULL));
     (void)cudaGetLastError();
     OK(cudaGraphExecDestroy(exec));
-    /* A launch ended with 719 on an H100 where this copy was made and destroyed before. */
-    OK(cudaGraphCreate(&outer, 0));
-    OK(cudaGraphAddChildGraphNode(&child, outer, NULL, 0, graph));
-    OK(cudaGraphDestroy(outer));
     OK(cudaGraphDestroy(empty));
     OK(cudaGraphDestroy(graph));
     OK(cuModuleUnload(module));

@@ -44,7 +44,7 @@ static void nodes_become_updatable(void **state) {
     need_updatable_nodes();
     acu_kernel *kernel = kernel_on(0, "scale");
     struct CUgraphDeviceUpdatableNode_st *handle = NULL, *again = NULL;
-    acu_node node = add_scale(kernel), other_node = add_scale(kernel);
+    acu_node node = add_scale(kernel), other_node = add_scale(kernel), child;
     acu_graph *empty = NULL;
     acu_exec *exec = NULL, *second = NULL;
     OK(acu_node_set_updatable(node, &handle));
@@ -57,6 +57,8 @@ static void nodes_become_updatable(void **state) {
     REFUSED_BY_CUDA(acu_graph_instantiate(graph, NULL, &second));
     assert_null(second);
     OK(acu_graph_create(&empty));
+    FAILS(acu_graph_add_child(empty, NULL, 0, graph, &child), ACU_NOT_SUPPORTED,
+          "a graph with nodes that kernels may change cannot be a child");
     REFUSED_BY_CUDA(acu_exec_update(exec, graph, NULL));
     REFUSED_BY_CUDA(acu_exec_update(exec, empty, NULL));
     OK(acu_graph_release(empty));

@@ -283,6 +283,21 @@ acu_result acu_graph_add_host_with(acu_graph *graph, const acu_node *after, size
     return code;
 }
 
+/* Refuses a graph whose nodes kernels may change: CUDA copies it, and crashes when it is destroyed
+ * after the copy. */
+static int refuse_updatable(const char *call, const acu_graph *child) {
+    acu_graph_lock();
+    const bool updatable = child->root->updatable;
+    acu_graph_unlock();
+    if (!updatable)
+        return 0;
+    acu_fail_hint("launch the two graphs one after the other on a stream, or add the nodes to the "
+                  "graph itself");
+    return acu_fail_on(call, child, ACU_NOT_SUPPORTED,
+                       "a graph with nodes that kernels may change cannot be a child: CUDA crashes "
+                       "when it is destroyed after its copy");
+}
+
 /* Adds a child node, which keeps all that the child graph keeps. */
 static int add_child(adding *a, acu_graph *child) {
     acu_kept_set *kept = acu_graph_kept_set(child);
@@ -300,6 +315,7 @@ acu_result acu_graph_add_child(acu_graph *graph, const acu_node *after, size_t a
     ACU_NEED(child, acu_graph_class);
     ACU_REQUIRE(child != graph, ACU_ERROR_ARGUMENT, "a graph cannot be its own child");
     ACU_TRY(acu_graph_check_uncaptured(__func__, child));
+    ACU_TRY(refuse_updatable(__func__, child));
     ACU_TRY(begin(&a, -1, NULL, 0));
     return end(&a, add_child(&a, child));
 }
