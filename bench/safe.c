@@ -92,6 +92,9 @@ LOOP(function_launch,
 LOOP(driver_launch, OK(cuLaunchKernel(acu_kernel_raw_driver(kernel), 1, 1, 1, 1, 1, 1, 0,
                                       (CUstream)raw_stream, raw_args, NULL));)
 LOOP(safe_launch, OK(acu_launch(stream, kernel, grid, acu_in(memory), acu_out(memory), count));)
+/* The same with the grid made at each launch, as most programs do. */
+LOOP(sized_launch, OK(acu_launch(stream, kernel, acu_grid_1d((size_t)count, 256), acu_in(memory),
+                                 acu_out(memory), count));)
 
 static acu_exec *exec;
 
@@ -120,6 +123,8 @@ static void launches(void) {
     if (acu_kernel_raw(kernel)) {
         compare("acu_launch, against cudaLaunchKernel", raw_launch, safe_launch, QUEUED,
                 synchronize);
+        compare("acu_launch on acu_grid_1d, against cudaLaunchKernel", raw_launch, sized_launch,
+                QUEUED, synchronize);
         OK(acu_kernel_get_function(kernel, &function));
         compare("cuLaunchKernel of the CUkernel, against cudaLaunchKernel", raw_launch,
                 kernel_launch, QUEUED, synchronize);

@@ -269,6 +269,21 @@ enum { ACU_MAX_ARGUMENTS = 64 };
 ACU_CHECKED acu_result acu_launch_args(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,
                                        const acu_arg *args, size_t count);
 
+/** The size of a launch, which is all that most grids have. */
+typedef struct acu_launch_size {
+    acu_size3 blocks, threads; /* as those of a grid */
+    size_t shared_bytes;
+} acu_launch_size;
+
+/**
+ * Launches a kernel as acu_launch_args() does, on a grid that has a size and nothing else.
+ * acu_launch() does so where the grid is one, which then needs not be put into memory. Errors:
+ * those of acu_launch_args().
+ */
+ACU_CHECKED acu_result acu_launch_sized(acu_stream *stream, acu_kernel *kernel,
+                                        const acu_launch_size *size, const acu_arg *args,
+                                        size_t count);
+
 /** A list of arguments that a program makes as it runs. One thread at a time may use a list. */
 typedef struct acu_args acu_args;
 
@@ -312,6 +327,33 @@ ACU_CHECKED acu_result acu_launch_list(acu_stream *stream, acu_kernel *kernel, c
                                        const acu_args *args);
 
 /* ---- acu_arg_of() and acu_launch(): macros in C, functions in C++ ---- */
+
+/* Returns whether the grid has nothing but its size. */
+static inline bool acu_grid_is_plain(const acu_grid *grid) {
+    const acu_size3 *c = &grid->cluster, *p = &grid->preferred_cluster;
+    const size_t sizes = c->x | c->y | c->z | p->x | p->y | p->z;
+    const unsigned numbers = ACU_CAST(unsigned, grid->priority) | grid->cluster_scheduling |
+                             grid->memory_domain | grid->raw_count;
+    return sizes == 0 && numbers == 0 && !grid->cooperative && !grid->programmatic &&
+           !grid->programmatic_event && !grid->at_start && !grid->begun_event && !grid->window &&
+           !grid->more;
+}
+
+/* Launches on any grid. One of acu_grid_1d() and the like, of which the compiler knows that it has
+ * nothing but a size, is not put into memory. */
+ACU_CHECKED static inline acu_result acu_launch_on(acu_stream *stream, acu_kernel *kernel,
+                                                   const acu_grid grid, const acu_arg *args,
+                                                   size_t count) {
+    const bool plain = acu_grid_is_plain(&grid);
+    if (__builtin_constant_p(plain) && plain) {
+        /* Number by number, because gcc keeps structs in memory that are copied as a whole. */
+        const acu_launch_size size = {{grid.blocks.x, grid.blocks.y, grid.blocks.z},
+                                      {grid.threads.x, grid.threads.y, grid.threads.z},
+                                      grid.shared_bytes};
+        return acu_launch_sized(stream, kernel, &size, args, count);
+    }
+    return acu_launch_args(stream, kernel, &grid, args, count);
+}
 
 static inline acu_arg acu_arg_address(const volatile void *address) {
     acu_arg arg = {ACU_ARG_ADDRESS, sizeof(void *), {0}};
@@ -419,12 +461,12 @@ static inline acu_arg acu_arg_refused(acu_no_handle handle) {
 /**
  * Launches a kernel: `acu_launch(stream, kernel, grid, arguments…)`, up to 32 of them.
  *
- * The macro calls acu_launch_args() with acu_arg_of() around each argument. A grid that is a
- * compound literal needs parentheses around it, as in every macro.
+ * The macro does what acu_launch_args() does, with acu_arg_of() around each argument. A grid that
+ * is a compound literal needs parentheses around it, as in every macro.
  */
 #define acu_launch(stream, kernel, ...)                                                            \
-    acu_launch_args((stream), (kernel), ACU_LAUNCH_GRID(__VA_ARGS__),                              \
-                    ACU_LAUNCH_ARGS(__VA_ARGS__), ACU_COUNT(__VA_ARGS__) - 1)
+    acu_launch_on((stream), (kernel), ACU_FIRST(__VA_ARGS__, 0), ACU_LAUNCH_ARGS(__VA_ARGS__),     \
+                  ACU_COUNT(__VA_ARGS__) - 1)
 
 /* The grid, and the arguments after it, as arrays. */
 #define ACU_LAUNCH_GRID(...)                                                                       \
@@ -538,7 +580,7 @@ template <typename... Values>
 ACU_CHECKED inline acu_result acu_launch(acu_stream *stream, acu_kernel *kernel,
                                          const acu_grid &grid, const Values &...values) {
     const acu_arg args[] = {acu_arg_of(values)..., acu_bytes(nullptr, 0)};
-    return acu_launch_args(stream, kernel, &grid, args, sizeof...(values));
+    return acu_launch_on(stream, kernel, grid, args, sizeof...(values));
 }
 
 #endif

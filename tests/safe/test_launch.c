@@ -232,6 +232,59 @@ static void wrong_types(void **state) {
     close_bench(&b);
 }
 
+/* Launches on the same size by both functions, which must say the same. */
+static void both_say(int code, acu_stream *stream, acu_kernel *kernel, acu_launch_size size,
+                     const acu_arg *args, size_t count) {
+    char message[1024];
+    const acu_grid grid = {
+        .blocks = size.blocks, .threads = size.threads, .shared_bytes = size.shared_bytes};
+    acu_clear_error();
+    assert_int_equal(acu_launch_args(stream, kernel, &grid, args, count), code);
+    snprintf(message, sizeof message, "%s", acu_last_error_message());
+    acu_clear_error();
+    assert_int_equal(acu_launch_sized(stream, kernel, &size, args, count), code);
+    assert_string_equal(acu_last_error_message(), message);
+}
+
+static void sizes_and_grids_say_the_same(void **state) {
+    (void)state;
+    bench b = open_bench();
+    const acu_launch_size one = {{1, 0, 0}, {1, 0, 0}, 0};
+    const size_t much = (size_t)1 << 33;
+    const acu_arg good[] = {acu_in(b.x), acu_in(b.x), acu_out(b.x), acu_arg_of(0)};
+    acu_arg bad[] = {acu_in(b.x), acu_in(b.x), acu_out((acu_buffer *)b.stream), acu_arg_of(8)};
+    acu_arg many[ACU_MAX_ARGUMENTS + 1] = {{ACU_ARG_SIGNED, 4, {0}}};
+    for (int i = 0; i < 2; i++) /* the second time nothing is new to the module and the stream */
+        both_say(0, b.stream, b.add, one, good, 4);
+    both_say(0, b.stream, b.nothing, one, NULL, 0);
+    both_say(0, b.stream, b.nothing, (acu_launch_size){{2, 2, 2}, {8, 8, 4}, 16}, good, 0);
+    both_say(ACU_ERROR_ARGUMENT, NULL, b.add, one, good, 4);
+    both_say(ACU_ERROR_ARGUMENT, b.stream, NULL, one, good, 4);
+    both_say(ACU_ERROR_HANDLE, b.stream, (acu_kernel *)b.stream, one, good, 4);
+    both_say(ACU_ERROR_HANDLE, (acu_stream *)b.add, b.add, one, good, 4);
+    both_say(ACU_ERROR_ARGUMENT, b.stream, b.add, one, good, 3);
+    both_say(ACU_ERROR_ARGUMENT, b.stream, b.add, one, NULL, 4);
+    both_say(ACU_ERROR_ARGUMENT, b.stream, b.add, one, many, ACU_MAX_ARGUMENTS + 1);
+    both_say(ACU_ERROR_HANDLE, b.stream, b.add, one, bad, 4);
+    bad[2] = good[3];
+    both_say(ACU_ERROR_ARGUMENT, b.stream, b.add, one, bad, 4);
+    bad[2] = no_argument();
+    both_say(ACU_ERROR_ARGUMENT, b.stream, b.add, one, bad, 4);
+    const acu_size3 wrong[] = {
+        {0, 1, 1}, {much, 1, 1}, {1, much, 1}, {1, 1, much}, {1, SIZE_MAX, SIZE_MAX}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const int code = i ? ACU_ERROR_LIMIT : ACU_ERROR_ARGUMENT;
+        both_say(code, b.stream, b.add, (acu_launch_size){wrong[i], {1, 1, 1}, 0}, good, 4);
+        both_say(code, b.stream, b.add, (acu_launch_size){{1, 1, 1}, wrong[i], 0}, good, 4);
+    }
+    both_say(ACU_ERROR_LIMIT, b.stream, b.add, (acu_launch_size){{1, 0, 0}, {32, 32, 2}, 0}, good,
+             4);
+    both_say(ACU_ERROR_LIMIT, b.stream, b.add, (acu_launch_size){{1, 0, 0}, {1, 0, 0}, much}, good,
+             4);
+    FAILS(acu_launch_sized(b.stream, b.add, NULL, good, 4), ACU_ERROR_ARGUMENT, "'size' is NULL");
+    close_bench(&b);
+}
+
 static void handles_that_do_not_live(void **state) {
     (void)state;
     bench b = open_bench();
@@ -707,6 +760,7 @@ int main(void) {
         KERNEL_TEST(too_few_and_too_many),
         KERNEL_TEST(wrong_sizes),
         KERNEL_TEST(wrong_types),
+        KERNEL_TEST(sizes_and_grids_say_the_same),
         KERNEL_TEST(handles_that_do_not_live),
         KERNEL_TEST(things_of_other_devices),
         KERNEL_TEST(the_current_device_does_not_matter),

@@ -687,8 +687,13 @@ static void kernels(void **state) {
 
 static void launches(void **state) {
     (void)state;
+    const acu_launch_size one = {{1, 0, 0}, {1, 0, 0}, 0};
     acu_grid recording = good.grid;
     acu_arg given;
+    HANDLE(acu_launch_sized(bad, good.kernel, &one, NULL, 0));
+    HANDLE(acu_launch_sized(good.stream, bad, &one, NULL, 0));
+    NOT_NULL(acu_launch_sized(good.stream, good.kernel, NULL, NULL, 0));
+    REFUSED(acu_launch_sized(good.stream, good.kernel, &one, NULL, 1), ACU_ERROR_ARGUMENT, "");
     HANDLE(acu_launch_args(bad, good.kernel, &good.grid, NULL, 0));
     HANDLE(acu_launch_args(good.stream, bad, &good.grid, NULL, 0));
     HANDLE(acu_launch_list(bad, good.kernel, &good.grid, good.args));

@@ -13,6 +13,7 @@ from tools import structure
 OTHERWISE = {
     "acu_exec_launch": "the fast way is not named, and the other one names it",
     "acu_launch_args": "as above",
+    "acu_launch_sized": "as above",
 }
 NOT_NAMED = ("acu_range_", "acu_domain_")  # they tell of ranges themselves
 

@@ -134,7 +134,10 @@ def name_is_wrong(one: Function) -> str | None:
     if one.result not in ("acu_result", "void") and first not in VERBS:
         right = len(one.parameters) <= 1
         return None if right else "a property takes the object alone"
-    if first not in VERBS | {"cleanup", "guard", "args", "list", "quarantine"} and one.name != "acu_quarantine":
+    if (
+        first not in VERBS | {"cleanup", "guard", "args", "list", "sized", "quarantine"}
+        and one.name != "acu_quarantine"
+    ):
         return "what can fail is acu_noun_get_property(), acu_noun_set_property(), or begins with a verb of VERBS"
     return None
 

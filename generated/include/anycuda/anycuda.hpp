@@ -2623,6 +2623,11 @@ acu_grid grid_3d(acu_size3 n, acu_size3 threads);
 result<> launch_args(stream_ref stream, kernel_ref kernel, given<acu_grid> grid,
                      span<const acu_arg> args);
 
+/** Launches a kernel as acu_launch_args() does, on a grid that has a size and nothing else.
+ * acu_launch() does so where the grid is one, which then needs not be put into memory. */
+result<> launch_sized(stream_ref stream, kernel_ref kernel, given<acu_launch_size> size,
+                      span<const acu_arg> args);
+
 /** Launches a kernel as acu_launch_args() does, with the arguments of a list, which stays as it
  * is. */
 result<> launch_list(stream_ref stream, kernel_ref kernel, given<acu_grid> grid, args_ref args);

@@ -3316,6 +3316,11 @@ inline result<> launch_args(stream_ref stream, kernel_ref kernel, given<acu_grid
     return acu_launch_args(stream.get(), kernel.get(), grid.get(), args.data(), args.size());
 }
 
+inline result<> launch_sized(stream_ref stream, kernel_ref kernel, given<acu_launch_size> size,
+                             span<const acu_arg> args) {
+    return acu_launch_sized(stream.get(), kernel.get(), size.get(), args.data(), args.size());
+}
+
 inline result<> launch_list(stream_ref stream, kernel_ref kernel, given<acu_grid> grid,
                             args_ref args) {
     return acu_launch_list(stream.get(), kernel.get(), grid.get(), args.get());

@@ -277,7 +277,7 @@ ACU_INLINED int prepare_grid(const char *call, acu_kernel *kernel, const acu_gri
     if (!ACU_LIKELY(has_room(kernel, grid->shared_bytes)))
         code = look_for_room(call, kernel, grid->shared_bytes);
     p->shared_bytes = (unsigned)grid->shared_bytes;
-    if (!code && !ACU_LIKELY(acu_grid_is_plain(grid)))
+    if (!code && !ACU_LIKELY(acu_grid_has_no_attributes(grid)))
         code = add_attributes(call, grid, p);
     if (!code && __atomic_load_n(&kernel->cluster_needed, __ATOMIC_RELAXED) &&
         !is_given(&grid->cluster))

@@ -47,7 +47,7 @@ static inline uintptr_t acu_size_bits(const acu_size3 *size) {
 }
 
 /* Returns whether the grid has no attributes, without a branch for each of them. */
-static inline bool acu_grid_is_plain(const acu_grid *g) {
+static inline bool acu_grid_has_no_attributes(const acu_grid *g) {
     return ((uintptr_t)g->cooperative | (unsigned)g->priority | acu_size_bits(&g->cluster) |
             acu_size_bits(&g->preferred_cluster) | g->cluster_scheduling |
             (uintptr_t)g->programmatic | (uintptr_t)g->programmatic_event | (uintptr_t)g->at_start |
@@ -67,7 +67,7 @@ unsigned acu_launch_kinds(acu_parameter_type type);
 int acu_launch_prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid,
                             acu_prepared_launch *prepared);
 
-/* Does all that acu_launch_args() does, whatever the launch needs, by checks one by one. */
+/* Does all that acu_launch_args() does, by checks one by one. */
 int acu_launch_checked(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,
                        const acu_arg *args, size_t count);
 

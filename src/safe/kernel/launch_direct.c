@@ -26,21 +26,19 @@ static inline bool is_allowed(const acu_size3 *size, const int most[3]) {
            ACU_LIKELY(size->z <= (size_t)most[2]);
 }
 
-static inline unsigned at_least_one(size_t n) {
+static inline unsigned one_for_0(size_t n) {
     return (unsigned)n + (n == 0);
 }
 
-/* Returns whether the grid has no attributes, and the kernel can be launched on it. */
-static inline bool is_usual(const acu_kernel *kernel, const acu_grid *grid) {
-    return ACU_LIKELY(grid) && is_allowed(&grid->blocks, kernel->most_blocks) &&
-           is_allowed(&grid->threads, kernel->most_threads) &&
-           ACU_LIKELY(grid->threads.x * at_least_one(grid->threads.y) *
-                          at_least_one(grid->threads.z) <=
+/* Returns whether the kernel can be launched with that size. */
+static inline bool takes_size(const acu_kernel *kernel, const acu_size3 *blocks,
+                              const acu_size3 *threads, size_t shared_bytes) {
+    return is_allowed(blocks, kernel->most_blocks) && is_allowed(threads, kernel->most_threads) &&
+           ACU_LIKELY(threads->x * one_for_0(threads->y) * one_for_0(threads->z) <=
                       (size_t)kernel->max_threads) &&
-           ACU_LIKELY(grid->shared_bytes <=
+           ACU_LIKELY(shared_bytes <=
                       (size_t)__atomic_load_n(&kernel->max_shared, __ATOMIC_RELAXED)) &&
-           ACU_LIKELY(!__atomic_load_n(&kernel->cluster_needed, __ATOMIC_RELAXED)) &&
-           ACU_LIKELY(acu_grid_is_plain(grid));
+           ACU_LIKELY(!__atomic_load_n(&kernel->cluster_needed, __ATOMIC_RELAXED));
 }
 
 /* Returns the address of the buffer's address; NULL where the kernel cannot use the buffer at once.
@@ -66,20 +64,14 @@ static inline void *parameter_of(const acu_arg *arg, const acu_accepted *accepte
     return arg->kind == ACU_ARG_BYTES ? (void *)arg->value.pointer : NULL;
 }
 
-/* Leaves the launch to the function for all launches; it is called from code apart. */
-ACU_COLD __attribute__((noinline)) static acu_result leave(acu_stream *stream, acu_kernel *kernel,
-                                                           const acu_grid *grid,
-                                                           const acu_arg *args, size_t count) {
-    return acu_launch_checked(stream, kernel, grid, args, count);
-}
-
-ACU_COLD __attribute__((noinline)) static void record(acu_kernel *kernel, acu_timeline *timeline) {
+ACU_COLD __attribute__((noinline)) static void record_stream(acu_kernel *kernel,
+                                                             acu_timeline *timeline) {
     acu_launch_record(kernel, timeline);
 }
 
 /* Gives the launch a number, and ends the uses of memory that another stream uses meanwhile. */
-ACU_COLD __attribute__((noinline)) static int finish(acu_stream *stream, const acu_kernel *kernel,
-                                                     const acu_arg *args, size_t count) {
+ACU_COLD __attribute__((noinline)) static int
+end_launch(acu_stream *stream, const acu_kernel *kernel, const acu_arg *args, size_t count) {
     int code = 0;
     (void)acu_timeline_issue(stream->timeline);
     for (size_t i = 0; i < count; i++) {
@@ -93,37 +85,73 @@ ACU_COLD __attribute__((noinline)) static int finish(acu_stream *stream, const a
 }
 
 /*
+ * Launches, and sets `result`; false: the launch is unusual, or was refused.
+ *
  * The timeline counts how often memory that only its stream used got a second user, and that one
  * asks for the number of the launch after it has counted. So where the count is the same before the
  * memory is looked at and after the launch has its number, no other stream has come.
  */
+__attribute__((always_inline)) static inline bool
+launch_usual(acu_stream *stream, acu_kernel *kernel, const acu_size3 *blocks,
+             const acu_size3 *threads, size_t shared_bytes, const acu_arg *args, size_t count,
+             int *result) {
+    void *params[ACU_MAX_ARGUMENTS];
+    uint64_t number;
+    if (!ACU_LIKELY(acu_scope_wanted() == 0) || !is_direct(stream, kernel, count) ||
+        !takes_size(kernel, blocks, threads, shared_bytes) || !ACU_LIKELY(args))
+        return false;
+    acu_timeline *timeline = stream->timeline;
+    const uint64_t shared_count = __atomic_load_n(&timeline->shared_count, __ATOMIC_SEQ_CST);
+    for (size_t i = 0; i < count; i++) {
+        params[i] = parameter_of(&args[i], &kernel->accepted[i], kernel, timeline);
+        if (!ACU_LIKELY(params[i]))
+            return false;
+    }
+    if (!ACU_LIKELY(__atomic_load_n(&kernel->recorded, __ATOMIC_RELAXED) == timeline))
+        record_stream(kernel, timeline);
+    if (!ACU_LIKELY(ACU_LOAD(acu_slot_cuLaunchKernel)(kernel->function, (unsigned)blocks->x,
+                                                      one_for_0(blocks->y), one_for_0(blocks->z),
+                                                      (unsigned)threads->x, one_for_0(threads->y),
+                                                      one_for_0(threads->z), (unsigned)shared_bytes,
+                                                      stream->raw, params, NULL) == CUDA_SUCCESS))
+        return false;
+    const bool alone =
+        acu_timeline_has_issued(timeline, &number) &&
+        ACU_LIKELY(shared_count == __atomic_load_n(&timeline->shared_count, __ATOMIC_SEQ_CST));
+    *result = ACU_LIKELY(alone) ? 0 : end_launch(stream, kernel, args, count);
+    return true;
+}
+
 ACU_HOT __attribute__((aligned(ACU_CACHE_LINE))) acu_result acu_launch_args(acu_stream *stream,
                                                                             acu_kernel *kernel,
                                                                             const acu_grid *grid,
                                                                             const acu_arg *args,
                                                                             size_t count) {
-    void *params[ACU_MAX_ARGUMENTS];
-    if (!ACU_LIKELY(acu_scope_wanted() == 0) || !is_direct(stream, kernel, count) ||
-        !is_usual(kernel, grid) || !ACU_LIKELY(args))
-        return leave(stream, kernel, grid, args, count);
-    acu_timeline *timeline = stream->timeline;
-    const uint64_t shared_count = __atomic_load_n(&timeline->shared_count, __ATOMIC_SEQ_CST);
-    uint64_t number;
-    for (size_t i = 0; i < count; i++) {
-        params[i] = parameter_of(&args[i], &kernel->accepted[i], kernel, timeline);
-        if (!ACU_LIKELY(params[i]))
-            return leave(stream, kernel, grid, args, count);
-    }
-    if (!ACU_LIKELY(__atomic_load_n(&kernel->recorded, __ATOMIC_RELAXED) == timeline))
-        record(kernel, timeline);
-    CUresult result = ACU_LOAD(acu_slot_cuLaunchKernel)(
-        kernel->function, (unsigned)grid->blocks.x, at_least_one(grid->blocks.y),
-        at_least_one(grid->blocks.z), (unsigned)grid->threads.x, at_least_one(grid->threads.y),
-        at_least_one(grid->threads.z), (unsigned)grid->shared_bytes, stream->raw, params, NULL);
-    if (!ACU_LIKELY(result == CUDA_SUCCESS))
-        return leave(stream, kernel, grid, args, count);
-    bool alone =
-        acu_timeline_has_issued(timeline, &number) &&
-        ACU_LIKELY(shared_count == __atomic_load_n(&timeline->shared_count, __ATOMIC_SEQ_CST));
-    return ACU_LIKELY(alone) ? 0 : finish(stream, kernel, args, count);
+    int result;
+    if (ACU_LIKELY(grid && acu_grid_has_no_attributes(grid)) &&
+        ACU_LIKELY(launch_usual(stream, kernel, &grid->blocks, &grid->threads, grid->shared_bytes,
+                                args, count, &result)))
+        return result;
+    return acu_launch_checked(stream, kernel, grid, args, count);
+}
+
+/* Does all checks of a launch that has a size only. */
+ACU_COLD __attribute__((noinline)) static int launch_checked(acu_stream *stream, acu_kernel *kernel,
+                                                             const acu_launch_size *size,
+                                                             const acu_arg *args, size_t count) {
+    if (!size)
+        return acu_fail("acu_launch", "", ACU_ERROR_ARGUMENT, "'size' is NULL");
+    const acu_grid grid = {
+        .blocks = size->blocks, .threads = size->threads, .shared_bytes = size->shared_bytes};
+    return acu_launch_checked(stream, kernel, &grid, args, count);
+}
+
+ACU_HOT __attribute__((aligned(ACU_CACHE_LINE))) acu_result
+acu_launch_sized(acu_stream *stream, acu_kernel *kernel, const acu_launch_size *size,
+                 const acu_arg *args, size_t count) {
+    int result;
+    if (ACU_LIKELY(size) && ACU_LIKELY(launch_usual(stream, kernel, &size->blocks, &size->threads,
+                                                    size->shared_bytes, args, count, &result)))
+        return result;
+    return launch_checked(stream, kernel, size, args, count);
 }
