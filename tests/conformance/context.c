@@ -608,8 +608,9 @@ static void launch_after_a_reset(bool of_function) {
     OK(cuKernelGetFunction(&function, kernel));
     OK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
     OK(cudaDeviceReset());
-    ASK(cuLaunchKernel(of_function ? function : (CUfunction)kernel, 1, 1, 1, 1, 1, 1, 0, stream,
-                       NULL, NULL));
+    SAYS(CUDA_ERROR_CONTEXT_IS_DESTROYED,
+         cuLaunchKernel(of_function ? function : (CUfunction)kernel, 1, 1, 1, 1, 1, 1, 0, stream,
+                        NULL, NULL));
     OK(cuLibraryUnload(library));
 }
 
