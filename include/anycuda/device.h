@@ -29,7 +29,8 @@ ACU_CHECKED acu_result acu_device_get_count(int *count);
 /** Asks for this thread's current device. */
 ACU_CHECKED acu_result acu_device_get_current(acu_device *device);
 
-/** Names a device for tools and traces that listen, as acu_stream_set_name() does a stream. */
+/** Names a device as acu_stream_set_name() does a stream: the lines have it that describe what is
+ * on it. */
 acu_result acu_device_set_name(acu_device device, const char *name);
 
 /**

@@ -60,7 +60,7 @@ void acu_event_cleanup(acu_event **event);
 /** Writes one line that names the event, as errors do; acu_stream_describe() has the rules. */
 size_t acu_event_describe(const acu_event *event, char *text, size_t size);
 
-/** Names the event for tools and traces that listen, as acu_stream_set_name() does a stream. */
+/** Names the event as acu_stream_set_name() does a stream. */
 acu_result acu_event_set_name(acu_event *event, const char *name);
 
 /** Returns the event's device; ACU_DEVICE_CURRENT where the handle is not an event. */

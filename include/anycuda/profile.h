@@ -83,8 +83,9 @@ const char *acu_domain_name(const acu_domain *domain);
 acu_result acu_domain_set_category_name(acu_domain *domain, uint32_t category, const char *name);
 
 /**
- * Names the calling thread for tools and traces; acu_stream_set_name(), acu_event_set_name() and
- * acu_device_set_name() name other things. The system's name of the thread stays.
+ * Names the calling thread for tools and traces that listen; acu_stream_set_name(),
+ * acu_event_set_name() and acu_device_set_name() name other things. The system's name of the thread
+ * stays.
  *
  * The name is read before the call returns. Errors are reported only where somebody listens.
  */

@@ -100,9 +100,10 @@ void acu_stream_cleanup(acu_stream **stream);
 size_t acu_stream_describe(const acu_stream *stream, char *text, size_t size);
 
 /**
- * Names the stream for tools and traces that listen, as acu_thread_set_name() does a thread.
+ * Names the stream: acu_stream_describe() and errors have the name, at most 47 bytes of it, and
+ * tools and traces that listen. "" takes it away, but not from tools.
  *
- * The name is read before the call returns. Errors are reported only where somebody listens.
+ * The name is read before the call returns.
  */
 acu_result acu_stream_set_name(acu_stream *stream, const char *name);
 

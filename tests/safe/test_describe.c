@@ -33,6 +33,42 @@ enum { SIZE = 300 };
         assert_string_equal(written, right);                                                       \
     } while (0)
 
+static void names(void **state) {
+    (void)state;
+    acu_stream *stream = stream_on(0);
+    acu_event *event = NULL;
+    acu_graph *none = NULL;
+    OK(acu_event_create(0, &(acu_event_options){.flags = ACU_EVENT_DISABLE_TIMING}, &event));
+    void *raw = acu_stream_raw(stream);
+    OK(acu_stream_set_name(stream, "uploads"));
+    OK(acu_event_set_name(event, "uploaded"));
+    IS(stream, stream, "stream %p (\"uploads\", raw %p) on device 0", (void *)stream, raw);
+    IS(event, event, "event %p (\"uploaded\", raw %p, without timing, never recorded) on device 0",
+       (void *)event, (void *)acu_event_raw(event));
+    OK(acu_device_set_name(0, "left"));
+    IS(stream, stream, "stream %p (\"uploads\", raw %p) on device 0 (\"left\")", (void *)stream,
+       raw);
+    FAILS(acu_stream_end_capture(stream, &none), ACU_ERROR_CAPTURE, "(\"uploads\", raw ");
+    OK(acu_stream_set_name(stream, "a\n\tb"));
+    IS(stream, stream, "stream %p (\"a??b\", raw %p) on device 0 (\"left\")", (void *)stream, raw);
+    /* 47 bytes are kept, and no part of a character: the last one begins at the 47th. */
+    OK(acu_stream_set_name(stream, "0123456789012345678901234567890123456789012345\u00e4"));
+    IS(stream, stream,
+       "stream %p (\"0123456789012345678901234567890123456789012345\", raw %p) on device 0 "
+       "(\"left\")",
+       (void *)stream, raw);
+    OK(acu_stream_set_name(stream, "01234567890123456789012345678901234567890123456789"));
+    IS(stream, stream,
+       "stream %p (\"01234567890123456789012345678901234567890123456\", raw %p) on device 0 "
+       "(\"left\")",
+       (void *)stream, raw);
+    OK(acu_stream_set_name(stream, ""));
+    OK(acu_device_set_name(ACU_DEVICE_CURRENT, ""));
+    IS(stream, stream, "stream %p (raw %p) on device 0", (void *)stream, raw);
+    OK(acu_event_release(event));
+    OK(acu_stream_release(stream));
+}
+
 static void streams(void **state) {
     (void)state;
     acu_stream *stream = stream_on(0), *urgent = NULL, *legacy = NULL, *mine = NULL, *other = NULL;
@@ -303,6 +339,7 @@ static void code_and_tensor_maps(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(streams),
+        KERNEL_TEST(names),
         KERNEL_TEST(code_and_tensor_maps),
         KERNEL_TEST(events_and_pools),
         KERNEL_TEST(each_kind_of_memory),

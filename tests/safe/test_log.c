@@ -146,7 +146,7 @@ static void old_lines_are_forgotten(void **state) {
     for (int i = 0; i < 700; i++)
         acu_sim_log(0, "a line of forty bytes, with its newline");
     OK(acu_log_read(NULL, text, sizeof text, &length));
-    assert_int_equal(length, 25600);
+    assert_int_equal(length, 100 * 40); /* an H200 keeps 100 lines */
 }
 
 static size_t lines_in(const char *text) {

@@ -131,7 +131,8 @@ class device {
     /** Asks for this thread's current device. */
     static result<acu::device> get_current();
 
-    /** Names a device for tools and traces that listen, as acu_stream_set_name() does a stream. */
+    /** Names a device as acu_stream_set_name() does a stream: the lines have it that describe what
+     * is on it. */
     result<> set_name(const char *name) const;
 
     /** Makes a device current in this thread. */
@@ -243,8 +244,8 @@ class stream_ref : public handle<acu_stream> {
      * non-blocking) on device 0". */
     size_t describe(span<char> text) const;
 
-    /** Names the stream for tools and traces that listen, as acu_thread_set_name() does a
-     * thread. */
+    /** Names the stream: acu_stream_describe() and errors have the name, at most 47 bytes of it,
+     * and tools and traces that listen. */
     result<> set_name(const char *name) const;
 
     /** Returns the stream's device. */
@@ -435,7 +436,7 @@ class event_ref : public handle<acu_event> {
     /** Writes one line that names the event, as errors do; acu_stream_describe() has the rules. */
     size_t describe(span<char> text) const;
 
-    /** Names the event for tools and traces that listen, as acu_stream_set_name() does a stream. */
+    /** Names the event as acu_stream_set_name() does a stream. */
     result<> set_name(const char *name) const;
 
     /** Returns the event's device. */
@@ -2737,8 +2738,8 @@ result<> profiler_start();
 /** Ends what acu_profiler_start() began, with the same errors: cudaProfilerStop(). */
 result<> profiler_stop();
 
-/** Names the calling thread for tools and traces; acu_stream_set_name(), acu_event_set_name() and
- * acu_device_set_name() name other things. */
+/** Names the calling thread for tools and traces that listen; acu_stream_set_name(),
+ * acu_event_set_name() and acu_device_set_name() name other things. */
 result<> thread_set_name(const char *name);
 
 /** Returns whether a tool or a trace listens: a program may then take the time to make names. */

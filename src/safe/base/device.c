@@ -92,11 +92,11 @@ acu_result acu_device_set_current(acu_device device) {
 
 acu_result acu_device_set_name(acu_device device, const char *name) {
     ACU_SCOPE();
-    if (!acu_audience_listens())
-        return 0;
     ACU_NEED_POINTER(name);
     ACU_TRY(acu_device_resolve(__func__, &device));
-    acu_audience_name(ACU_NAMED_DEVICE, (uint64_t)device, name);
+    acu_object_name_device(device, name);
+    if (acu_audience_listens())
+        acu_audience_name(ACU_NAMED_DEVICE, (uint64_t)device, name);
     return 0;
 }
 

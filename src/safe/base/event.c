@@ -16,6 +16,7 @@ static int destroy_event(acu_object *object) {
 
 static void describe_event(const acu_object *object, acu_description *d) {
     const acu_event *event = (const acu_event *)object;
+    acu_describe_name(d, &event->name);
     acu_describe(d, "%s %p", event->owned ? "raw" : "wrapped", (void *)event->raw);
     if (acu_has(event->flags, ACU_EVENT_BLOCKING_SYNC))
         acu_describe(d, "blocking");
@@ -132,11 +133,11 @@ acu_device acu_event_device(const acu_event *event) {
 
 acu_result acu_event_set_name(acu_event *event, const char *name) {
     ACU_SCOPE();
-    if (!acu_audience_listens())
-        return 0;
     ACU_NEED(event, acu_event_class);
     ACU_NEED_POINTER(name);
-    acu_audience_name(ACU_NAMED_EVENT, (uintptr_t)event->raw, name);
+    acu_name_set(&event->name, name);
+    if (acu_audience_listens())
+        acu_audience_name(ACU_NAMED_EVENT, (uintptr_t)event->raw, name);
     return 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include <anycuda/event.h>
 
+#include "safe/base/name.h"
 #include "safe/base/object.h"
 
 struct acu_event {
@@ -15,6 +16,7 @@ struct acu_event {
     bool recorded;    /* atomic: it was recorded, or may have been, by a graph or as a raw event */
     bool shared;      /* atomic: it may stand for work of a capture that anycuda did not begin */
     uint64_t capture; /* atomic: the id of the capture that it was last recorded in; 0: none */
+    acu_name name;    /* as the program calls it */
 };
 
 extern ACU_OURS const acu_class acu_event_class;

@@ -1,5 +1,6 @@
 /* Handles: how they are made, counted, checked, described and destroyed. */
 #include "safe/base/object.h"
+#include "safe/base/name.h"
 
 #include "core/quarantine.h"
 
@@ -196,6 +197,21 @@ void acu_describe(acu_description *d, const char *format, ...) {
     va_end(args);
 }
 
+/* What the program calls the devices. */
+static acu_name device_names[ACU_COUNTED_DEVICES];
+
+void acu_object_name_device(int device, const char *name) {
+    if (device >= 0 && device < ACU_COUNTED_DEVICES)
+        acu_name_set(&device_names[device], name);
+}
+
+static void describe_device(acu_description *d, int device) {
+    char name[ACU_NAME_SIZE];
+    add(d, " on device %d", device);
+    if (device < ACU_COUNTED_DEVICES && acu_name_get(&device_names[device], name))
+        add(d, " (\"%s\")", name);
+}
+
 static void describe_object(acu_description *d, const acu_object *object) {
     const acu_class *kind = __atomic_load_n(&object->kind, __ATOMIC_RELAXED);
     add(d, "%s %p", object->was->name, (const void *)object);
@@ -206,7 +222,7 @@ static void describe_object(acu_description *d, const acu_object *object) {
     if (d->details)
         add(d, ")");
     if (object->device >= 0)
-        add(d, " on device %d", object->device);
+        describe_device(d, object->device);
 }
 
 const char *acu_object_describe(const void *handle, char text[ACU_OBJECT_TEXT]) {

@@ -279,6 +279,9 @@ const char *acu_object_describe(const void *handle, char text[ACU_OBJECT_TEXT]) 
 size_t acu_object_describe_as(const void *handle, const acu_class *kind, char *text,
                               size_t size) ACU_COLD;
 
+/* Names a device for the lines that describe what is on it. */
+void acu_object_name_device(int device, const char *name);
+
 /* Fails as acu_fail() does, on a handle. */
 int acu_fail_on(const char *call, const void *handle, int code, const char *format, ...)
     __attribute__((format(printf, 4, 5), cold));

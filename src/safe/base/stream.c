@@ -129,6 +129,7 @@ static int destroy_stream(acu_object *object) {
 
 static void describe_stream(const acu_object *object, acu_description *d) {
     const acu_stream *stream = (const acu_stream *)object;
+    acu_describe_name(d, &stream->name);
     if (stream->raw == cudaStreamLegacy)
         acu_describe(d, "the legacy default stream");
     else if (stream->raw == cudaStreamPerThread)

@@ -6,6 +6,7 @@
 
 #include "safe/base/capture_order.h"
 #include "safe/base/device.h"
+#include "safe/base/name.h"
 #include "safe/base/object.h"
 #include "safe/base/timeline.h"
 
@@ -89,6 +90,7 @@ struct acu_stream {
     acu_object *kernels;      /* atomic: those of the safe layer's own, with a reference; or NULL */
     acu_stream *next_joined;  /* the next stream that joined the capture */
     acu_stream *next, **link; /* in the list of all streams */
+    acu_name name;            /* as the program calls it */
 };
 
 extern ACU_OURS const acu_class acu_stream_class;

@@ -160,11 +160,12 @@ acu_result acu_stream_copy_attributes(acu_stream *to, acu_stream *from) {
 
 acu_result acu_stream_set_name(acu_stream *stream, const char *name) {
     ACU_SCOPE();
-    if (!acu_audience_listens())
-        return 0;
     ACU_NEED(stream, acu_stream_class);
     ACU_NEED_POINTER(name);
-    __atomic_store_n(&stream->named, true, __ATOMIC_RELAXED);
-    acu_audience_name(ACU_NAMED_STREAM, (uintptr_t)stream->raw, name);
+    acu_name_set(&stream->name, name);
+    if (acu_audience_listens()) {
+        __atomic_store_n(&stream->named, true, __ATOMIC_RELAXED);
+        acu_audience_name(ACU_NAMED_STREAM, (uintptr_t)stream->raw, name);
+    }
     return 0;
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOG_BYTES = 25600 }; /* as a driver keeps */
+enum { LOG_LINES = 100, LOG_BYTES = 25600 }; /* as a driver keeps */
 
 typedef struct line {
     struct line *next; /* a later one */
@@ -148,7 +148,7 @@ static void add(line *made) {
     newest = made;
     bytes += made->length;
     count++;
-    while (bytes > LOG_BYTES && count > 1)
+    while (count > LOG_LINES || (bytes > LOG_BYTES && count > 1))
         forget_oldest();
 }
 
