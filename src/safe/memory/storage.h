@@ -38,20 +38,19 @@ struct acu_buffer {
     bool pitched; /* it is the beginning of an acu_pitched_buffer (safe/memory/region.h) */
 };
 
-/* Where one stream alone uses the memory, a launch reads only the second line of the cache, and
- * other operations the first three. */
+/* Where one stream alone uses the memory, only the first two lines of the cache are read. */
 typedef struct acu_storage {
     acu_object object;
+    /* Atomic: the only timeline that uses the memory, with a reference unless it is the home's;
+     * NULL: the uses are in the table. */
+    acu_timeline *sole;
     acu_stream *home; /* the buffer's stream, with a reference; NULL for memory of a graph */
     char *pointer;    /* the device's address, as that of a buffer */
     bool plain; /* stream-ordered memory of the current pool, without a table: it can be a spare */
     bool owned; /* the memory is freed with the storage */
-    /* Atomic: the only timeline that uses the memory, with a reference unless it is the home's;
-     * NULL: the uses are in the table. */
-    _Alignas(ACU_CACHE_LINE) acu_timeline *sole;
     /* The first buffer on the memory is part of it, which saves an allocation. It is counted as
      * alive also while the storage is a spare. */
-    acu_buffer first;
+    _Alignas(ACU_CACHE_LINE) acu_buffer first;
     struct acu_cache *cache; /* where the storage can be kept ready with its memory; or NULL */
     unsigned class;          /* of its size there */
     uint64_t freed;          /* the number of the last use, while it is ready */
