@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .errors import GeneratorError
-from .model import Library
+from .model import Api, Library
 from .slots import Slot
 from .spec import Spec
 from .yamlfile import where
@@ -22,6 +22,7 @@ class Entry:
     uncaptured: bool  # no capture may forbid the call
     per_thread: bool  # the variant where NULL as a stream is the thread's own default stream
     oldest: int  # the CUDA that brought the function's first signature; 0: the headers do not say
+    since: int  # the CUDA that brought the presented signature, maybe between two toolkits; 0: the oldest has it
 
     @property
     def name(self) -> str:
@@ -82,14 +83,14 @@ def error_strings(spec: Spec, library: Library) -> list[tuple[int, str]]:
     return sorted((numbers[name], text) for name, text in listed.items())
 
 
-def first_version(library: Library, name: str) -> int:
-    """The smallest version in the names of the types of pointers to the function, such as PFN_cuLaunchKernel_v4000.
+def versions(apis: Iterable[Api], name: str) -> list[int]:
+    """The versions in the names of the types of pointers to the function, such as PFN_cuLaunchKernel_v4000.
 
     The headers no longer name those of CUDA 2.0 that took sizes of 32 bits, which CUDA 3.2 replaced.
     """
-    versions = (re.fullmatch(rf"PFN_{name}_v(\d+)", typedef) for api in library.apis for typedef in api.typedefs)
-    oldest = min((int(found[1]) for found in versions if found), default=0)
-    return 2000 if oldest == 3020 else oldest
+    types = (re.fullmatch(rf"PFN_{name}_v(\d+)", typedef) for api in apis for typedef in api.typedefs)
+    found = {int(one[1]) for one in types if one}
+    return sorted(found | ({2000} if 3020 in found else set()))
 
 
 def entries(spec: Spec, library: Library, slots: Sequence[Slot]) -> list[Entry]:
@@ -104,8 +105,9 @@ def entries(spec: Spec, library: Library, slots: Sequence[Slot]) -> list[Entry]:
                 raise GeneratorError(f"{name} returns no status, so it cannot need `{need}`", where(listed, name))
             state, _, uncaptured = need.partition(", ")
             variants = (False, True) if slot.ptds else (False,)
-            oldest = first_version(library, name)
-            found += [Entry(slot, state, bool(uncaptured), per_thread, oldest) for per_thread in variants]
+            oldest = min(versions(library.apis, name), default=0)
+            since = min(slot.since, max(versions([library.presented], name), default=slot.since))
+            found += [Entry(slot, state, bool(uncaptured), per_thread, oldest, since) for per_thread in variants]
         elif not any(name in api.functions for api in library.apis):
             raise GeneratorError(f"no toolkit's {library.name} has a function {name}", where(listed, name))
     return found

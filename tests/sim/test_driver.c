@@ -77,6 +77,13 @@ TEST(entry_points) {
     assert_null(fn);
     OK(cuGetProcAddress("cuFuncGetName", &fn, 12020, 0, &status));
     assert_int_equal(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+    OK(cuGetProcAddress("cuLaunchKernelEx", &fn, 11060, 0,
+                        &status)); /* no toolkit of 11.6 is known */
+    assert_int_equal(status, CU_GET_PROC_ADDRESS_SUCCESS);
+    OK(cuGetProcAddress("cuLaunchKernelEx", &fn, 11050, 0, &status));
+    assert_int_equal(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+    OK(cuGetProcAddress("cuGreenCtxGetId", &fn, 12090, 0, &status));
+    assert_int_equal(status, CU_GET_PROC_ADDRESS_SUCCESS);
     SAYS(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress(NULL, &fn, 12000, 0, &status));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress("cuInit", NULL, 12000, 0, &status));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress("cuInit", &fn, 12000, 9, &status));

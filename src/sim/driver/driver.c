@@ -85,20 +85,19 @@ CUdriverProcAddressQueryResult acu_sim_driver_find(const char *symbol, int versi
     *found = NULL;
     for (size_t i = 0; i < acu_sim_cuda_entry_count; i++) {
         const acu_sim_api_entry *row = &acu_sim_cuda_entries[i];
-        const acu_function *function = row->function;
-        if (strcmp(function->name, symbol) != 0)
+        if (strcmp(row->function->name, symbol) != 0)
             continue;
         if (version < row->oldest)
             return CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
-        bool too_new = function->since > acu_sim_configuration()->driver;
-        acu_fn before = too_new || function->since > version ? older_one(symbol) : NULL;
+        bool too_new = row->since > acu_sim_configuration()->driver;
+        acu_fn before = too_new || row->since > version ? older_one(symbol) : NULL;
         if (before) {
             memcpy(found, &before, sizeof *found);
             return CU_GET_PROC_ADDRESS_SUCCESS;
         }
         if (too_new)
             continue;
-        if (function->since > version)
+        if (row->since > version)
             return CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
         if (*found && row->per_thread != per_thread)
             continue;

@@ -13,6 +13,7 @@ typedef struct acu_sim_api_entry {
     acu_fn entry;
     bool per_thread; /* the variant where NULL as a stream is the thread's own default stream */
     int oldest;      /* the CUDA that brought the first signature, 4000; 0: no CUDA is too old */
+    int since;       /* the CUDA that brought this signature; 0: as the first one */
 } acu_sim_api_entry;
 
 /* In the order of their symbols. */
