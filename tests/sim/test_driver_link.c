@@ -6,6 +6,7 @@
 #include "binaries.h"
 #include "../scratch.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -361,6 +362,89 @@ TEST(the_device_runtime) {
     OK(cuLinkDestroy(linker));
 }
 
+#define GROUP_CALL(result, name, ...)                                                              \
+    "call (" result "), " name ", (" __VA_ARGS__ ");\nld.param.u32 %r1, [" result "];\n"
+
+/* Each thread writes what the group's functions say; the blocks wait for each other between writing
+ * a word and reading the next block's, which `cooperative` launches do. */
+static void run_grid_group(const char *linked, bool cooperative, uint32_t words[2 * 3 * 64 * 4]) {
+    CUmodule module;
+    CUfunction function;
+    CUdeviceptr at;
+    void *args[] = {&at};
+    const size_t size = sizeof(uint32_t[2 * 3 * 64 * 4]);
+    OK(cuModuleLoadData(&module, linked));
+    OK(cuModuleGetFunction(&function, module, "k"));
+    OK(cuMemAlloc(&at, size));
+    OK(cuMemsetD8(at, 0, size));
+    if (cooperative)
+        OK(cuLaunchCooperativeKernel(function, 2, 3, 1, 32, 2, 1, 0, NULL, args));
+    else
+        OK(cuLaunchKernel(function, 2, 3, 1, 32, 2, 1, 0, NULL, args, NULL));
+    OK(cuMemcpyDtoH(words, at, size));
+    OK(cuMemFree(at));
+    OK(cuModuleUnload(module));
+}
+
+/* The functions of a group that is the grid, which the device runtime's archive has. */
+TEST(a_group_of_the_grid) {
+    static const char text[] =
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".extern .func (.param .b64 r) cudaCGGetIntrinsicHandle(.param .b32 s);\n"
+        ".extern .func (.param .b32 r) cudaCGSynchronize(.param .b64 h, .param .b32 f);\n"
+        ".extern .func (.param .b32 r) cudaCGSynchronizeGrid(.param .b64 h, .param .b32 f);\n"
+        ".extern .func (.param .b32 r) cudaCGGetSize(.param .b64 n, .param .b64 g, .param .b64 "
+        "h);\n"
+        ".extern .func (.param .b32 r) cudaCGGetRank(.param .b64 n, .param .b64 g, .param .b64 "
+        "h);\n"
+        ".visible .entry k(.param .u64 p) {\n.reg .b32 %r<30>; .reg .b64 %d<9>;\n"
+        ".param .b32 scope; .param .b64 handle; .param .b32 flags; .param .b32 e;\n"
+        ".param .b64 number; .param .b64 grids;\n"
+        "ld.param.u64 %d1, [p];\nmov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ctaid.y;\n"
+        "mov.u32 %r4, %tid.x;\nmov.u32 %r5, %tid.y;\n"
+        "mad.lo.u32 %r6, %r3, 2, %r2;\nmad.lo.u32 %r7, %r5, 32, %r4;\n"
+        "mad.lo.u32 %r8, %r6, 64, %r7;\nmul.wide.u32 %d2, %r8, 16;\nadd.u64 %d2, %d1, %d2;\n"
+        "st.param.b32 [scope], 1;\ncall (handle), cudaCGGetIntrinsicHandle, (scope);\n"
+        "ld.param.b64 %d3, [handle];\nst.param.b64 [handle], %d3;\nst.param.b32 [flags], 0;\n"
+        "st.param.b64 [number], %d2;\nadd.u64 %d4, %d2, 4;\nst.param.b64 [grids], "
+        "%d4;\n" GROUP_CALL(
+            "e", "cudaCGGetSize",
+            "number, grids, handle") "ld.global.u32 %r10, [%d2];\n"
+                                     "st.param.b64 [handle], %d3;\nst.param.b64 [number], "
+                                     "%d2;\nst.param.b64 [grids], 0;\n" GROUP_CALL(
+                                         "e", "cudaCGGetRank", "number, grids, handle")
+        /* word 2: the threads of the grid; word 3: what all wait for */
+        "st.global.u32 [%d2+8], %r10;\nst.param.b64 [handle], %d3;\n" GROUP_CALL(
+            "e", "cudaCGSynchronize", "handle, flags")
+        /* the word 0 of the thread in the next block */
+        "add.u32 %r11, %r8, 64;\nrem.u32 %r11, %r11, 384;\nmul.wide.u32 %d5, %r11, 16;\n"
+        "add.u64 %d5, %d1, %d5;\nld.global.u32 %r12, [%d5];\n"
+        "st.param.b64 [handle], %d3;\nst.param.b32 [flags], 0;\n" GROUP_CALL(
+            "e", "cudaCGSynchronizeGrid",
+            "handle, flags") "shl.b32 %r1, %r1, 16;\nadd.u32 %r12, %r12, %r1;\nst.global.u32 "
+                             "[%d2+12], %r12;\nret;\n}\n";
+    char archive[] = "!<arch>\n//      \ncuda_device_runtime.o/\n";
+    static uint32_t words[2 * 3 * 64 * 4];
+    void *linked;
+    CUlinkState linker = linker_with_log();
+    OK(add(linker, text));
+    OK(cuLinkAddData(linker, CU_JIT_INPUT_LIBRARY, archive, sizeof archive, "it", 0, NULL, NULL));
+    OK(cuLinkComplete(linker, &linked, NULL));
+    run_grid_group(linked, true, words);
+    for (uint32_t n = 0; n < 384; n++) {
+        assert_int_equal(words[4 * n], n);
+        assert_int_equal(words[4 * n + 1], 1);
+        assert_int_equal(words[4 * n + 2], 384);
+        assert_int_equal(words[4 * n + 3], (n + 64) % 384);
+    }
+    run_grid_group(linked, false, words); /* no group: each function returns error 1 */
+    for (uint32_t n = 0; n < 384; n++) {
+        assert_int_equal(words[4 * n] | words[4 * n + 1] | words[4 * n + 2], 0);
+        assert_int_equal(words[4 * n + 3], 1 << 16);
+    }
+    OK(cuLinkDestroy(linker));
+}
+
 TEST(what_is_wrong) {
     CUlinkState linker;
     char log[200] = "";
@@ -406,6 +490,7 @@ int main(void) {
                                        C(after_an_error),
                                        C(a_short_log),
                                        C(the_device_runtime),
+                                       C(a_group_of_the_grid),
                                        C(what_is_wrong)};
     return RUN(tests);
 }

@@ -562,6 +562,25 @@ TEST(operands_that_do_not_suit) {
          "mov.b32 %f1, %r1;\ncvt.f64.f32 %e1, %f1;\n" instructions "\nmov.b32 %r2, %f2;\n")
 
 /* ptxas takes modifiers in any order, but those that belong to the name, and types. */
+/* PTX 9.1 brought it; it means nothing where one thread alone has the memory. */
+TEST(volatile_local_memory) {
+    uint32_t words[32];
+    count_up(words, 32);
+    acu_sim_reset("runtime=13.1,driver=13.1" MACHINE_MORE);
+    OK(cuInit(0));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+    run(".version 9.1\n.target sm_80\n.address_size 64\n.entry k(.param .u64 p) {\n"
+        ".reg .b32 %r<4>; .reg .b64 %d<3>; .local .u32 own[2];\nld.param.u64 %d1, [p];\n"
+        "mov.u32 %r1, %tid.x;\nmul.wide.u32 %d2, %r1, 4;\nadd.u64 %d1, %d1, %d2;\n"
+        "ld.global.u32 %r2, [%d1];\nst.volatile.local.u32 [own+4], %r2;\n"
+        "ld.volatile.local.u32 %r3, [own+4];\nadd.u32 %r3, %r3, 1;\n"
+        "st.global.u32 [%d1], %r3;\nret;\n}\n",
+        1, 32, words, 32);
+    for (uint32_t n = 0; n < 32; n++)
+        assert_int_equal(words[n], n + 1);
+}
+
 TEST(modifiers_in_another_order) {
     static const char *const texts[][2] = {
         {WITH_FLOATS("mul.rz.f32 %f2, %f1, %f1;"), WITH_FLOATS("mul.f32.rz %f2, %f1, %f1;")},
@@ -659,6 +678,7 @@ int main(void) {
         C(vectors_of_registers),
         C(generic_addresses_of_variables),
         C(operands_that_do_not_suit),
+        C(volatile_local_memory),
         C(modifiers_in_another_order),
         C(a_copy_that_waits_brings_what_was_printed),
         C(faults),

@@ -5,6 +5,7 @@
  */
 #include "sim/code/link.h"
 
+#include "sim/code/grid_group.h"
 #include "sim/ptx/device_call.h"
 #include "sim/ptx/parse.h"
 #include "sim/ptx/text.h"
@@ -254,6 +255,22 @@ cudaError_t acu_sim_link_add(acu_sim_link *l, acu_sim_code_image *image, const c
     cudaError_t result = merge_symbols(l);
     if (result)
         l->failed = result;
+    return result;
+}
+
+/* Adds the functions for groups of a grid, if the program has the library and needs one of them. */
+static cudaError_t add_grid_group(acu_sim_link *l) {
+    acu_sim_code_image *image;
+    bool is_needed = false;
+    for (size_t n = 0; n < l->symbol_count; n++)
+        is_needed |= l->symbols[n].from == SIZE_MAX && l->symbols[n].used &&
+                     strncmp(l->symbols[n].name, "cudaCG", 6) == 0;
+    if (!is_needed)
+        return cudaSuccess;
+    SIM_TRY(acu_sim_image_load(acu_sim_grid_group_ptx, SIZE_MAX, &(acu_sim_options){.links = true},
+                               &image));
+    const cudaError_t result = acu_sim_link_add(l, image, "libcudadevrt");
+    acu_sim_image_release(image);
     return result;
 }
 
@@ -594,6 +611,8 @@ cudaError_t acu_sim_link_complete(acu_sim_link *l, bool with_libraries, char **t
         return l->failed;
     if (!l->count)
         return cudaSuccess;
+    if (with_libraries)
+        SIM_TRY(add_grid_group(l));
     SIM_TRY(validate_needs(l, with_libraries));
     SIM_TRY(write_all(l, with_libraries));
     *text = l->text;

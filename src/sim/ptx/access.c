@@ -246,7 +246,9 @@ static void check_together(ptx_lowering *l, const access_words *w, ptx_space spa
     if (!is_strong && w->scope >= 0)
         acu_ptx_invalid(l, "Scope modifier requires memory order with '%s' instruction",
                         acu_ptx_first_word(l));
-    if (w->order >= VOLATILE && !is_global && !is_shared)
+    const bool is_volatile_local = /* of PTX 9.1 */
+        w->order == VOLATILE && space == PTX_LOCAL && l->module->version >= 91;
+    if (w->order >= VOLATILE && !is_global && !is_shared && !is_volatile_local)
         acu_ptx_invalid(l, "Modifier '.%s' cannot be applied to this space", orders[w->order]);
     if (w->order >= VOLATILE && (w->cache >= 0 || (w->order == VOLATILE && w->level >= 0)))
         acu_ptx_invalid(l, "Modifier '.%s' cannot be combined with modifiers of the cache",
