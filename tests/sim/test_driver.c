@@ -176,6 +176,14 @@ TEST(the_runtime_keeps_its_context) {
     OK(cudaFree(memory));
 }
 
+TEST(no_tool_profiles) {
+    OK(cuProfilerStart());
+    OK(cuProfilerStop());
+    OK(cuCtxSetCurrent(NULL));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuProfilerStart());
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuProfilerStop());
+}
+
 TEST(a_reset_context_is_destroyed) {
     CUdeviceptr memory;
     OK(cuMemAlloc(&memory, 16));
@@ -605,6 +613,7 @@ int main(void) {
         C(devices),
         T(primary_contexts),
         T(the_runtime_keeps_its_context),
+        C(no_tool_profiles),
         C(a_reset_context_is_destroyed),
         C(contexts_are_stacked),
         C(the_current_context_is_the_runtimes_device),

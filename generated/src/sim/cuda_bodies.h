@@ -559,6 +559,8 @@ cudaError_t acu_sim_cuPointerGetAttributes(unsigned int numAttributes,
                                            CUdeviceptr ptr);
 cudaError_t acu_sim_cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
                                           CUdeviceptr ptr);
+cudaError_t acu_sim_cuProfilerStart(void);
+cudaError_t acu_sim_cuProfilerStop(void);
 cudaError_t acu_sim_cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData,
                                         unsigned int flags);
 cudaError_t acu_sim_cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,

@@ -4300,6 +4300,30 @@ CUresult acu_sim_entry_cuPointerSetAttribute(const void *value, CUpointer_attrib
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuProfilerStart, cuProfilerStart, cuProfilerStart)
+CUresult acu_sim_entry_cuProfilerStart(void) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
+        result = acu_sim_cuProfilerStart();
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuProfilerStop, cuProfilerStop, cuProfilerStop)
+CUresult acu_sim_entry_cuProfilerStop(void) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
+        result = acu_sim_cuProfilerStop();
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuStreamAddCallback, cuStreamAddCallback, cuStreamAddCallback)
 CUresult acu_sim_entry_cuStreamAddCallback(CUstream hStream, CUstreamCallback callback,
                                            void *userData, unsigned int flags) {
@@ -6184,6 +6208,10 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      (acu_fn)acu_sim_entry_cuPointerGetAttributes, false, 7000, 0},
     {&acu_function_cuPointerSetAttribute, "cuPointerSetAttribute",
      (acu_fn)acu_sim_entry_cuPointerSetAttribute, false, 6000, 0},
+    {&acu_function_cuProfilerStart, "cuProfilerStart", (acu_fn)acu_sim_entry_cuProfilerStart, false,
+     4000, 0},
+    {&acu_function_cuProfilerStop, "cuProfilerStop", (acu_fn)acu_sim_entry_cuProfilerStop, false,
+     4000, 0},
     {&acu_function_cuStreamAddCallback, "cuStreamAddCallback",
      (acu_fn)acu_sim_entry_cuStreamAddCallback, false, 5000, 0},
     {&acu_function_cuStreamAddCallback_ptds, "cuStreamAddCallback_ptsz",
@@ -6380,4 +6408,4 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
     {&acu_function_cuUserObjectRetain, "cuUserObjectRetain",
      (acu_fn)acu_sim_entry_cuUserObjectRetain, false, 11030, 0},
 };
-const size_t acu_sim_cuda_entry_count = 480;
+const size_t acu_sim_cuda_entry_count = 482;

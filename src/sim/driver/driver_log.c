@@ -1,4 +1,4 @@
-/* The driver API's log: the runtime's. */
+/* The driver API's log and what it tells tools: the runtime's. */
 #include "sim/driver/driver.h"
 
 #include <string.h>
@@ -27,4 +27,14 @@ cudaError_t acu_sim_cuLogsDumpToFile(CUlogIterator *iterator, const char *pathTo
 cudaError_t acu_sim_cuLogsDumpToMemory(CUlogIterator *iterator, char *buffer, size_t *size,
                                        unsigned int flags) {
     return acu_sim_cudaLogsDumpToMemory(iterator, buffer, size, flags);
+}
+
+/* ---- tools ---- */
+
+cudaError_t acu_sim_cuProfilerStart(void) {
+    return acu_sim_cudaProfilerStart();
+}
+
+cudaError_t acu_sim_cuProfilerStop(void) {
+    return acu_sim_cudaProfilerStop();
 }
