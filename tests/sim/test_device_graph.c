@@ -236,9 +236,7 @@ TEST(refuses_what_cuda_forbids) {
     unsigned *list = new_list();
     cudaGraph_t graph = new_graph();
     cudaGraphNode_t node = add_note(graph, NULL, list, 1);
-    cudaGraphExec_t plain = instantiate(graph), exec;
-    OK(cudaGraphLaunch(plain, NULL));
-    assert_int_equal(launches(plain, ACU_SIM_FIRE_AND_FORGET, 1), 0);
+    cudaGraphExec_t exec;
     OK(cudaGraphInstantiate(&exec, graph, cudaGraphInstantiateFlagDeviceLaunch));
     assert_int_equal(launches(exec, ACU_SIM_FIRE_AND_FORGET, 1), 0); /* it was not uploaded */
     OK(cudaGraphUpload(exec, NULL));
@@ -248,17 +246,126 @@ TEST(refuses_what_cuda_forbids) {
     assert_int_equal(launches(exec, ACU_SIM_TAIL, 1), 0); /* nor since the change */
     OK(cudaGraphLaunch(exec, NULL));
     assert_int_equal(launches(exec, ACU_SIM_TAIL, 1), 1);
-    OK(cudaGraphExecDestroy(plain));
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphDestroy(graph));
     OK(cudaFree(list));
 }
 
+TEST(a_graph_that_is_not_for_kernels) {
+    unsigned *list = new_list();
+    cudaGraph_t graph = new_graph();
+    add_note(graph, NULL, list, 1);
+    cudaGraphExec_t plain = instantiate(graph);
+    assert_int_equal(launches(plain, ACU_SIM_FIRE_AND_FORGET, 1), 0);
+    OK(cudaGraphExecDestroy(plain));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFree(list));
+}
+
+/* Siblings of siblings count together: 120 are the most. */
+TEST(siblings_count_together) {
+    unsigned *results = new_list();
+    cudaGraphExec_t chain[130] = {NULL};
+    for (size_t i = 0; i < 130; i++) {
+        cudaGraph_t graph = new_graph();
+        add_launcher(graph, NULL, i ? chain[i - 1] : NULL, ACU_SIM_SIBLING, 1, results);
+        chain[i] = for_kernels(graph, cudaGraphInstantiateFlagUpload);
+    }
+    cudaGraph_t graph = new_graph();
+    add_launcher(graph, NULL, chain[129], ACU_SIM_SIBLING, 1, results);
+    run_once(graph);
+    assert_int_equal(value_at(results), 120);
+    OK(cudaGraphDestroy(graph));
+    for (size_t i = 0; i < 130; i++)
+        OK(cudaGraphExecDestroy(chain[i]));
+    OK(cudaFree(results));
+}
+
+/* ---- what ends the context ---- */
+
+static int end_after_fault(void **state) {
+    (void)state;
+    acu_sim_reset("");
+    return 0;
+}
+
+/* A test that ends with an illegal address. */
+#define FAULTS(name) {#name " (PTX)", name, begin_in_ptx, end_after_fault, NULL}
+
+static void faults(cudaGraph_t graph) {
+    cudaGraphExec_t exec = instantiate(graph);
+    OK(cudaGraphUpload(exec, NULL));
+    OK(cudaGraphLaunch(exec, NULL));
+    assert_int_equal(cudaStreamSynchronize(NULL), cudaErrorIllegalAddress);
+    assert_int_equal(cudaStreamSynchronize(NULL), cudaErrorIllegalAddress);
+}
+
+TEST(what_is_no_graph_for_kernels_faults) {
+    unsigned *list = new_list();
+    cudaGraph_t graph = new_graph(), inner = new_graph();
+    add_note(inner, NULL, list, 1);
+    add_launcher(graph, NULL, instantiate(inner), ACU_SIM_TAIL, 1, list);
+    faults(graph);
+}
+
+TEST(what_is_no_node_faults) {
+    unsigned *list = new_list(), what = ENABLE, value = 1;
+    cudaGraph_t graph = new_graph();
+    void *handle = list;
+    add(graph, NULL, change, (void *[]){&handle, &what, &value, &list});
+    faults(graph);
+}
+
+/* Conditional handles are for kernels of a graph that has some. */
+TEST(conditions_of_no_graph_fault) {
+    cudaGraphConditionalHandle handle = 1;
+    cudaGraph_t graph = new_graph();
+    add(graph, NULL, kernel_of(library, "decide"), (void *[]){&handle});
+    faults(graph);
+}
+
+/* Of a handle a GPU looks at 32 bits. One that the graph does not have is overlooked, up to where
+ * there is no memory for it. */
+static cudaGraph_t deciding(cudaGraphConditionalHandle set, unsigned *list) {
+    cudaGraph_t graph = new_graph();
+    cudaGraphConditionalHandle handle;
+    OK(cudaGraphConditionalHandleCreate(&handle, graph, 1, cudaGraphCondAssignDefault));
+    cudaGraphNode_t first = add(graph, NULL, kernel_of(library, "decide"), (void *[]){&set}), node;
+    struct cudaGraphNodeParams params = {
+        .type = cudaGraphNodeTypeConditional,
+        .conditional = {.handle = handle, .type = cudaGraphCondTypeIf, .size = 1}};
+    OK(cudaGraphAddNode(&node, graph, &first, NULL, 1, &params));
+    add_note(params.conditional.phGraph_out[0], NULL, list, 1);
+    return graph;
+}
+
+TEST(conditional_handles_have_32_bits) {
+    static const struct {
+        cudaGraphConditionalHandle handle;
+        unsigned marks;
+    } rows[] = {{1, 0}, {0, 1}, {2, 1}, {1000000, 1}, {(1ull << 32) + 1, 0}, {1ull << 40, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        unsigned *list = new_list();
+        cudaGraph_t graph = deciding(rows[i].handle, list);
+        run_once(graph);
+        has_marks(list, rows[i].marks, (unsigned[]){1});
+        OK(cudaGraphDestroy(graph));
+        OK(cudaFree(list));
+    }
+}
+
+TEST(conditional_handles_far_behind_fault) {
+    faults(deciding(10000000, new_list()));
+}
+
 TEST(a_kernel_outside_of_graphs_launches_none) {
     unsigned *list = new_list(), *results = new_list(), place = ACU_SIM_TAIL, once = 1;
     cudaGraphExec_t exec = marking(list, 1, 0);
-    OK(cudaLaunchKernel(launcher, (dim3){1, 1, 1}, (dim3){1, 1, 1},
-                        (void *[]){&exec, &place, &once, &results}, 0, NULL));
+    assert_int_equal(cudaLaunchKernel(launcher, (dim3){1, 1, 1}, (dim3){1, 1, 1},
+                                      (void *[]){&exec, &place, &once, &results}, 0, NULL),
+                     cudaErrorNotSupported);
+    assert_non_null(strstr(acu_last_error_message(), "run as nodes of graphs only"));
+    assert_int_equal(cudaGetLastError(), cudaErrorNotSupported);
     OK(cudaStreamSynchronize(NULL));
     assert_int_equal(value_at(results), 0);
     has_marks(list, 0, NULL);
@@ -408,13 +515,15 @@ TEST(graphs_go_into_streams_of_graphs) {
 /* Applies updates to a node that puts the mark 3, and returns the error. */
 static unsigned apply(struct cudaGraphKernelNodeUpdate *updates, size_t count, unsigned *mark) {
     unsigned *list = new_list(), *result = new_list();
-    struct cudaGraphKernelNodeUpdate *on_device = new_memory(count * sizeof *updates);
+    struct cudaGraphKernelNodeUpdate *on_device =
+        updates ? new_memory(count * sizeof *updates) : NULL;
     cudaGraph_t graph = new_graph();
     cudaGraphNode_t second = add_note(graph, NULL, list, 3);
     cudaGraphDeviceNode_t handle = make_updatable(second);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; updates && i < count; i++)
         updates[i].node = updates[i].node ? NULL : handle;
-    OK(cudaMemcpy(on_device, updates, count * sizeof *updates, cudaMemcpyHostToDevice));
+    if (updates)
+        OK(cudaMemcpy(on_device, updates, count * sizeof *updates, cudaMemcpyHostToDevice));
     cudaGraphNode_t first =
         add(graph, NULL, kernel_of(library, "apply"), (void *[]){&on_device, &count, &result});
     OK(cudaGraphAddDependencies(graph, &first, &second, NULL, 1));
@@ -457,19 +566,31 @@ TEST(refuses_updates_that_cuda_forbids) {
                                                 .field = cudaGraphKernelNodeFieldEnabled};
     assert_int_equal(apply(&update, 1, &mark), 1); /* no node */
     assert_int_equal(mark, 3);
+    /* Where one is refused, none is applied. */
+    struct cudaGraphKernelNodeUpdate both[2] = {
+        {.field = cudaGraphKernelNodeFieldGridDim, .updateData.gridDim = {2, 1, 1}}, {.field = 9}};
+    assert_int_equal(apply(both, 2, &mark), 1);
+    assert_int_equal(mark, 3);
+    assert_int_equal(apply(NULL, 2, &mark), 1);
+    assert_int_equal(apply(NULL, 0, &mark), 1);
 }
 
-/* CUDA does not allow dynamic parallelism there. */
-TEST(devices_launch_no_kernels_that_launch_kernels) {
+/* CUDA does not allow the device runtime there, be it to ask for the last error. */
+static void refuses_kernel(const char *name) {
     cudaGraph_t graph = new_graph();
     cudaGraphExec_t exec;
     cudaGraphInstantiateParams params = {.flags = cudaGraphInstantiateFlagDeviceLaunch};
-    cudaGraphNode_t node = add(graph, NULL, kernel_of(library, "parent"), NULL);
+    cudaGraphNode_t node = add(graph, NULL, kernel_of(library, name), NULL);
     assert_int_equal(cudaGraphInstantiateWithParams(&exec, graph, &params), cudaErrorInvalidValue);
     assert_int_equal(params.result_out, cudaGraphInstantiateNodeOperationNotSupported);
     assert_ptr_equal(params.errNode_out, node);
-    assert_non_null(strstr(acu_last_error_message(), "kernels that launch no kernels"));
+    assert_non_null(strstr(acu_last_error_message(), "kernels that do not use the device runtime"));
     OK(cudaGraphDestroy(graph));
+}
+
+TEST(devices_launch_no_kernels_that_use_the_device_runtime) {
+    refuses_kernel("parent");
+    refuses_kernel("asking");
 }
 
 int main(void) {
@@ -479,6 +600,9 @@ int main(void) {
         K(graphs_with_host_functions_launch_too),
         K(a_graph_runs_itself_again),
         K(refuses_what_cuda_forbids),
+        cmocka_unit_test_setup_teardown(a_graph_that_is_not_for_kernels, begin_in_c,
+                                        end_with_kernels),
+        K(siblings_count_together),
         K(a_kernel_outside_of_graphs_launches_none),
         K(devices_launch_no_copies_of_pageable_memory),
         K(kernels_change_later_ones),
@@ -487,7 +611,12 @@ int main(void) {
         BY_PTX(graphs_go_into_streams_of_graphs),
         BY_PTX(kernels_apply_updates),
         BY_PTX(refuses_updates_that_cuda_forbids),
-        BY_PTX(devices_launch_no_kernels_that_launch_kernels),
+        BY_PTX(devices_launch_no_kernels_that_use_the_device_runtime),
+        BY_PTX(conditional_handles_have_32_bits),
+        FAULTS(what_is_no_graph_for_kernels_faults),
+        FAULTS(what_is_no_node_faults),
+        FAULTS(conditions_of_no_graph_fault),
+        FAULTS(conditional_handles_far_behind_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,29 +135,44 @@ TEST(a_child_of_c) {
 
 /* ---- errors ---- */
 
-/* A wrong configuration has no buffer, and is an error of the thread that asked. */
+#define BOUNDED ".visible .entry bounded().maxntid 64, 1, 1 {\nret;\n}\n"
+
+/* A wrong configuration has a buffer, is refused when it is launched, and is an error of the thread
+ * that did that. */
 TEST(a_wrong_configuration) {
-    uint32_t words[8] = {9, 9, 9, 9, 9, 9, 9, 9};
-    run(DECLARED NOTE ".visible .entry bounded().maxntid 64, 1, 1 {\nret;\n}\n" K REGISTERS
-                      "mov.u32 %r5, %tid.x;\nmul.wide.u32 %d5, %r5, 16;\nadd.u64 %d1, %d1, %d5;\n"
-                      "mad.lo.u32 %r5, %r5, 1024, 1;\n" /* 1 or 1025 threads */
-        BUFFER("note", "1", "%r5") "setp.eq.u64 %p1, %d2, 0;\nselp.u32 %r4, 1, 0, %p1;\n" STORE(
-            0,
-            "%r4") "call (e), __cudaCDP2PeekAtLastError, ();\nld.param.b32 %r3, [e];\n" STORE(4,
-                                                                                              "%r3")
-            LAST_ERROR STORE(8, "%r3") LAST_ERROR STORE(12, "%r3") "ret;\n}\n",
-        1, 2, words, 8);
-    static const uint32_t found[] = {0, 0, 0, 0, 1, 9, 9, 0};
+    uint32_t words[10] = {9, 9, 9, 9, 9, 9, 9, 9, 9, 9};
+    run(DECLARED BOUNDED K REGISTERS
+        "mov.u32 %r5, %tid.x;\nmul.wide.u32 %d5, %r5, 20;\nadd.u64 %d1, %d1, %d5;\n"
+        "mad.lo.u32 %r5, %r5, 1024, 1;\n" /* 1 or 1025 threads */
+        BUFFER("bounded", "1",
+               "%r5") "setp.eq.u64 %p1, %d2, 0;\nselp.u32 %r4, 1, 0, %p1;\n" STORE(0, "%r4")
+            LAUNCH("0") STORE(4, "%r1") "call (e), __cudaCDP2PeekAtLastError, ();\nld.param.b32 "
+                                        "%r3, [e];\n" STORE(8, "%r3") LAST_ERROR STORE(12, "%r3")
+                                            LAST_ERROR STORE(16, "%r3") "ret;\n}\n",
+        1, 2, words, 10);
+    static const uint32_t found[] = {0, 0, 0, 0, 0, 0, 9, 9, 9, 0};
     assert_memory_equal(words, found, sizeof found);
     uint32_t more[6] = {7, 7, 7, 7, 7, 7};
-    run(DECLARED NOTE ".visible .entry bounded().maxntid 64, 1, 1 {\nret;\n}\n" K REGISTERS BUFFER(
-            "note", "0", "1") LAST_ERROR STORE(0, "%r3") BUFFER("note", "1", "0")
-            LAST_ERROR STORE(4, "%r3") BUFFER("bounded", "1", "65") LAST_ERROR STORE(8, "%r3")
-                BUFFER("bounded", "1", "64") LAST_ERROR STORE(12, "%r3") LAUNCH("99")
-                    STORE(16, "%r1") LAUNCH("0") STORE(20, "%r1") "ret;\n}\n",
+    run(DECLARED BOUNDED K REGISTERS BUFFER("bounded", "0", "1") LAUNCH("0") STORE(0, "%r1")
+            BUFFER("bounded", "1", "0") LAUNCH("0") STORE(4, "%r1") BUFFER("bounded", "1", "65")
+                LAUNCH("0") LAST_ERROR STORE(8, "%r3") BUFFER("bounded", "1", "64")
+                    LAST_ERROR STORE(12, "%r3") LAUNCH("99") STORE(16, "%r1") LAUNCH("0")
+                        STORE(20, "%r1") "ret;\n}\n",
         1, 1, more, 6);
-    static const uint32_t results[] = {9, 9, 9, 0, 400, 0};
+    static const uint32_t results[] = {9, 9, 9, 0, 1, 0};
     assert_memory_equal(more, results, sizeof results);
+}
+
+/* A grid has as many tails as the limit of pending launches says, which is at least 32. */
+TEST(the_limit_of_tails) {
+    uint32_t words[40] = {0};
+    OK(cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 1));
+    run(DECLARED NOTE K REGISTERS "mov.u32 %r6, 0;\nONCE_MORE:\n" CHILD(
+            "note", "1", "3") "add.u32 %r6, %r6, 1;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra "
+                              "ONCE_MORE;\n" STORE(152, "%r6") STORE(156, "%r1") "ret;\n}\n",
+        1, 1, words, 40);
+    assert_true(words[0] == 32 && words[38] == 33 && words[39] == 69);
+    OK(cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 2048));
 }
 
 /* The texts of errors are in memory that kernels read. */
@@ -258,12 +273,12 @@ TEST(values) {
         1, 1, words, 24);
     assert_true(words[0] == 0 && words[1] == 2 && words[2] == 6000);
     assert_int_equal(words[3], 32);
-    assert_true(words[4] == 1 && words[5] == 101);   /* and nothing was written */
+    assert_true(words[4] == 1 && words[5] == 101);
     assert_int_equal(words[6], 8 << 20);             /* of the heap */
     assert_true(words[8] == 20 && words[14] == 96);  /* shared memory, threads */
     assert_true(words[16] == 80 && words[17] == 90); /* PTX, machine code */
     assert_int_equal(words[18], 21);
-    assert_int_equal(words[19], 215); /* the last error */
+    assert_int_equal(words[19], 101); /* the last error: limits set none */
     assert_true(words[20] == UINT32_MAX && words[22] == 215 && words[23] == 0);
 }
 
@@ -312,7 +327,7 @@ TEST(memory) {
     assert_true(words[10] == 1 && words[11] == 5); /* the note was there before */
     assert_true(words[6] == 1 && words[7] == 21);
     assert_int_equal(words[12], 0xababab);
-    assert_true(words[13] == 1 && words[14] == 0 && words[15] == 1);
+    assert_true(words[13] == 1 && words[14] == 0 && words[15] == 0); /* what is no piece stays */
 }
 
 /* A kernel cannot set what it cannot store to. */
@@ -368,12 +383,84 @@ TEST(streams_and_events) {
                             "add.u32 %r5, %r5, %r1;\nst.param.b64 [a], %d8;\ncall (e), "
                             "__cudaCDP2EventDestroy, (a);\n"
                             "ld.param.b32 %r1, [e];\nadd.u32 %r5, %r5, %r1;\n" STORE(40, "%r5")
-                                STORE(44, "%r6") "st.param.b64 [a], %d9;\ncall (e), "
-                                                 "__cudaCDP2EventDestroy, (a);\nld.param.b32 %r1, "
-                                                 "[e];\n" STORE(48, "%r1") "ret;\n}\n",
+                                STORE(44, "%r6") "st.param.b64 [a], 99;\ncall (e), "
+                                                 "__cudaCDP2StreamDestroy, (a);\nld.param.b32 %r1, "
+                                                 "[e];\n" STORE(
+                                                     48, "%r1") "st.param.b64 [a], 0;\ncall (e), "
+                                                                "__cudaCDP2EventDestroy, "
+                                                                "(a);\nld.param.b32 %r1, "
+                                                                "[e];\n" STORE(52,
+                                                                               "%r1") "ret;\n}\n",
         1, 1, words, 16);
     assert_true(words[0] == 2 && words[1] == 50 && words[2] == 51);
-    assert_true(words[10] == 0 && words[11] == 1 && words[12] == 400);
+    assert_true(words[10] == 0 && words[11] == 1 && words[12] == 1 && words[13] == 1);
+    fault(DECLARED RUNTIME("EventDestroy", "b32", ".param .b64 a") K REGISTERS
+          "st.param.b64 [a], 99;\ncall (e), __cudaCDP2EventDestroy, (a);\nret;\n}\n",
+          700);
+}
+
+#define BOXES                                                                                      \
+    RUNTIME("Memcpy2DAsync", "b32",                                                                \
+            ".param .b64 a, .param .b64 b, .param .b64 c, .param .b64 d, .param .b64 e, "          \
+            ".param .b64 f, .param .b32 g, .param .b64 h")                                         \
+    RUNTIME("Memset2DAsync", "b32",                                                                \
+            ".param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e, "          \
+            ".param .b64 f")
+/* Copies rows of so many bytes, which are so far apart, from the words to 64 bytes behind them. */
+#define ROWS(pitch, bytes, rows, stream, at)                                                       \
+    "add.u64 %d3, %d1, 64;\nst.param.b64 [a], %d3;\nst.param.b64 [x], " pitch                      \
+    ";\nst.param.b64 [y], %d1;\nst.param.b64 [q], 8;\nst.param.b64 [z], " bytes                    \
+    ";\nst.param.b64 [v], " rows ";\nst.param.b32 [d], 3;\nst.param.b64 [w], " stream              \
+    ";\ncall (e), __cudaCDP2Memcpy2DAsync, (a, x, y, q, z, v, d, w);\nld.param.b32 %r1, "          \
+    "[e];\n" STORE(at, "%r1")
+#define FILL(pitch, bytes, rows, stream, at)                                                       \
+    "add.u64 %d3, %d1, 128;\nst.param.b64 [a], %d3;\nst.param.b64 [x], " pitch                     \
+    ";\nst.param.b32 [d], 0x107;\nst.param.b64 [y], " bytes ";\nst.param.b64 [z], " rows           \
+    ";\nst.param.b64 [w], " stream                                                                 \
+    ";\ncall (e), __cudaCDP2Memset2DAsync, (a, x, d, y, z, w);\nld.param.b32 %r1, [e];\n" STORE(   \
+        at, "%r1")
+
+/* Rows that reach into the next one are refused, but not a single row. */
+TEST(rows) {
+    uint32_t words[64] = {1, 2, 3, 4};
+    run(DECLARED BOXES K REGISTERS ".param .b64 x, y, z, v, w;\n" ROWS("16", "8", "2", "0", 192)
+            ROWS("4", "8", "2", "0", 196) ROWS("4", "8", "0", "0", 200)
+                ROWS("16", "8", "2", "5", 204) FILL("8", "4", "2", "0", 208)
+                    FILL("2", "4", "2", "0", 212) FILL("2", "4", "1", "0", 216)
+                        FILL("8", "4", "2", "5", 220) "ret;\n}\n",
+        1, 1, words, 64);
+    assert_true(words[16] == 1 && words[17] == 2 && words[18] == 0 && words[20] == 3);
+    assert_true(words[32] == 0x07070707 && words[33] == 0 && words[34] == 0x07070707);
+    static const uint32_t answers[] = {0, 12, 0, 999, 0, 1, 0, 999};
+    assert_memory_equal(words + 48, answers, sizeof answers);
+}
+
+/* 4096 events of a grid are the most, even if each is destroyed. */
+TEST(the_number_of_events) {
+    uint32_t words[2] = {0};
+    run(DECLARED RUNTIME("EventCreateWithFlags", "b32", ".param .b64 a, .param .b32 b")
+            RUNTIME("EventDestroy", "b32", ".param .b64 a") K REGISTERS
+        ".local .align 8 .b8 own[16];\nmov.u64 %d9, own;\ncvta.local.u64 %d9, %d9;\n"
+        "mov.u32 %r6, 0;\nONE_MORE:\nst.param.b64 [a], %d9;\nst.param.b32 [d], 3;\n"
+        "call (e), __cudaCDP2EventCreateWithFlags, (a, d);\nld.param.b32 %r1, [e];\n"
+        "ld.u64 %d8, [%d9];\nst.param.b64 [a], %d8;\ncall (e), __cudaCDP2EventDestroy, (a);\n"
+        "add.u32 %r6, %r6, 1;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra ONE_MORE;\n" STORE(0, "%r6")
+            STORE(4, "%r1") "ret;\n}\n",
+        1, 1, words, 2);
+    assert_true(words[0] == 4097 && words[1] == 2);
+}
+
+/* Freeing twice, and what is no memory, ends the kernel. */
+TEST(memory_that_is_freed_wrongly) {
+    fault(MEMORY K REGISTERS
+          ".local .align 8 .b8 own[16];\n.param .b64 f;\nmov.u64 %d9, own;\ncvta.local.u64 %d9, "
+          "%d9;\nst.param.b64 [a], %d9;\nst.param.b64 [f], 64;\ncall (e), __cudaCDP2Malloc, (a, "
+          "f);\nld.u64 %d8, [%d9];\nst.param.b64 [a], %d8;\ncall (e), __cudaCDP2Free, (a);\n"
+          "call (e), __cudaCDP2Free, (a);\nret;\n}\n",
+          719);
+    fault(MEMORY K REGISTERS "st.param.b64 [a], 0x123456780;\ncall (e), __cudaCDP2Free, (a);\n"
+                             "ret;\n}\n",
+          700);
 }
 
 /* In place of a kernel that was declared before it is defined. */
@@ -393,12 +480,16 @@ int main(void) {
                                        C(children_of_children),
                                        C(a_child_of_c),
                                        C(a_wrong_configuration),
+                                       C(the_limit_of_tails),
                                        C(texts_of_errors),
                                        C(faults),
                                        C(what_is_refused),
                                        C(values),
                                        C(memory),
                                        C(memory_that_is_only_read),
+                                       C(rows),
+                                       C(the_number_of_events),
+                                       C(memory_that_is_freed_wrongly),
                                        C(streams_and_events),
                                        C(a_kernel_that_is_declared_first)};
     return RUN(tests);

@@ -33,45 +33,60 @@ static void put_before(acu_sim_descendants *c, acu_sim_descendant_list *list) {
     *list = (acu_sim_descendant_list){NULL, NULL};
 }
 
-bool acu_sim_descendants_fill(acu_sim_descendants *c, acu_sim_kernel_launch *launch) {
+uint64_t acu_sim_descendants_fill(acu_sim_descendants *c, acu_sim_kernel_launch *launch,
+                                  size_t bytes) {
     acu_sim_descendant *made = calloc(1, sizeof *made);
-    if (!made) {
+    if (made)
+        made->arguments = launch ? launch->arguments : calloc(1, bytes + 1);
+    if (!made || !made->arguments) {
+        free(made);
         acu_sim_kernel_launch_free(launch);
-        return false;
+        return 0;
     }
     made->launch = launch;
+    made->bytes = bytes;
     made->next = c->filled;
     c->filled = made;
-    return true;
+    return (uintptr_t)made->arguments;
 }
 
-bool acu_sim_descendants_launch(acu_sim_descendants *c, uint64_t arguments, bool in_tail) {
+acu_sim_descendant *acu_sim_descendants_filled(const acu_sim_descendants *c, uint64_t arguments) {
+    acu_sim_descendant *found = c->filled;
+    while (found && (uintptr_t)found->arguments != arguments)
+        found = found->next;
+    return found;
+}
+
+void acu_sim_descendants_launch(acu_sim_descendants *c, acu_sim_descendant *filled, bool in_tail) {
     acu_sim_descendant **at = &c->filled;
-    while (*at && (uintptr_t)(*at)->launch->arguments != arguments)
+    while (*at != filled)
         at = &(*at)->next;
-    acu_sim_descendant *child = *at;
-    if (!child)
-        return false;
-    *at = child->next;
-    append(in_tail ? &c->tail : &c->launched, child);
-    return true;
+    *at = filled->next;
+    append(in_tail ? &c->tail : &c->launched, filled);
 }
 
-bool acu_sim_descendants_copy(acu_sim_descendants *c, const acu_sim_descendant *copy,
+bool acu_sim_descendants_copy(acu_sim_descendants *c, const acu_sim_descendant_copy *copy,
                               bool in_tail) {
-    acu_sim_descendant *made = malloc(sizeof *made);
+    acu_sim_descendant *made = calloc(1, sizeof *made);
     if (!made)
         return false;
-    *made = *copy;
+    made->copy = *copy;
     append(in_tail ? &c->tail : &c->launched, made);
     return true;
+}
+
+/* Frees one, under the lock. */
+static void free_one(acu_sim_descendant *child) {
+    if (!child->launch)
+        free(child->arguments);
+    acu_sim_kernel_launch_free(child->launch);
+    free(child);
 }
 
 static void free_all(acu_sim_descendant *first) {
     for (acu_sim_descendant *next; first; first = next) {
         next = first->next;
-        acu_sim_kernel_launch_free(first->launch);
-        free(first);
+        free_one(first);
     }
 }
 
@@ -84,6 +99,7 @@ acu_sim_descendant *acu_sim_descendants_take(acu_sim_descendants *c) {
     }
     c->filled = NULL;
     c->error_count = 0;
+    c->events = c->tails = 0;
     put_before(c, &c->tail);
     put_before(c, &c->launched);
     acu_sim_descendant *next = c->first;
@@ -94,9 +110,8 @@ acu_sim_descendant *acu_sim_descendants_take(acu_sim_descendants *c) {
 
 void acu_sim_descendant_free(acu_sim_descendant *child) {
     pthread_mutex_lock(&acu_sim_lock);
-    acu_sim_kernel_launch_free(child->launch);
+    free_one(child);
     pthread_mutex_unlock(&acu_sim_lock);
-    free(child);
 }
 
 void acu_sim_descendants_clear(acu_sim_descendants *c) {
@@ -134,24 +149,36 @@ static char *bytes_at(const acu_sim_module *module, uint64_t address, uint64_t b
     return base && bytes <= size - offset ? base + offset : NULL;
 }
 
-cudaError_t acu_sim_descendant_copy(const acu_sim_descendant *copy, const acu_sim_module *module) {
+/* Copies a row; false if kernels cannot access all of it. */
+static bool copy_row(const acu_sim_descendant_copy *copy, const acu_sim_module *module,
+                     uint64_t row, uint64_t slice) {
+    const uint64_t at = copy->to.at + row * copy->to.row + slice * copy->to.slice,
+                   source = copy->from.at + row * copy->from.row + slice * copy->from.slice;
+    char *to = bytes_at(module, at, copy->bytes, true);
+    const char *from = copy->sets ? to : bytes_at(module, source, copy->bytes, false);
+    if (to && from && copy->sets)
+        memset(to, copy->value, copy->bytes);
+    else if (to && from)
+        memmove(to, from, copy->bytes);
+    return to && from;
+}
+
+cudaError_t acu_sim_descendant_copy_run(const acu_sim_descendant_copy *copy,
+                                        const acu_sim_module *module) {
+    bool good = true;
     pthread_mutex_lock(&acu_sim_lock);
-    char *to = bytes_at(module, copy->to, copy->bytes, true);
-    const char *from = copy->sets ? to : bytes_at(module, copy->from, copy->bytes, false);
-    if (to && from) {
-        if (copy->sets)
-            memset(to, copy->value, copy->bytes);
-        else
-            memmove(to, from, copy->bytes);
-    }
+    for (uint64_t slice = 0; good && slice < copy->slices; slice++)
+        for (uint64_t row = 0; good && row < copy->rows; row++)
+            good = copy_row(copy, module, row, slice);
     pthread_mutex_unlock(&acu_sim_lock);
-    if (to && from)
+    if (good)
         return cudaSuccess;
     fprintf(stderr,
             "anycuda: simulator: a kernel's %s of %llu bytes to 0x%llx is not in memory that "
             "kernels can access\n",
-            copy->sets ? "cudaMemsetAsync()" : "cudaMemcpyAsync()", (unsigned long long)copy->bytes,
-            (unsigned long long)copy->to);
+            copy->sets ? "cudaMemsetAsync()" : "cudaMemcpyAsync()",
+            (unsigned long long)copy->bytes * copy->rows * copy->slices,
+            (unsigned long long)copy->to.at);
     return cudaErrorIllegalAddress;
 }
 
@@ -161,10 +188,10 @@ char *acu_sim_descendants_find(const acu_sim_descendants *c, const void *address
                                bool *writable) {
     const uintptr_t at = (uintptr_t)address;
     for (const acu_sim_descendant *one = c->filled; one; one = one->next) {
-        *bytes = acu_sim_kernel_launch_bytes(one->launch);
+        *bytes = one->bytes;
         *writable = true;
-        if (at - (uintptr_t)one->launch->arguments < *bytes)
-            return one->launch->arguments;
+        if (at - (uintptr_t)one->arguments < *bytes)
+            return one->arguments;
     }
     for (size_t n = 0; n < c->text_count; n++) {
         *bytes = strlen(c->texts[n]) + 1;

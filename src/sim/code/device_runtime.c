@@ -1,5 +1,5 @@
 /*
- * What the device runtime answers is what it answered on an H100 (CUDA 13.0). Streams and events
+ * What the device runtime answers is what it answered on an H200 (CUDA 13.0). Streams and events
  * are handles only: the children of a grid run in the order of the calls, which is an order that
  * all streams and events allow.
  */
@@ -46,20 +46,28 @@ static void write_address(const calling *c, uint64_t value) {
 }
 
 static cudaError_t get_attribute(const calling *c) {
-    int value;
-    cudaError_t result = acu_sim_cudaDeviceGetAttribute(
-        &value, (enum cudaDeviceAttr)c->call->arguments[1], (int)c->call->arguments[2]);
-    if (!result)
+    const int attribute = (int)c->call->arguments[1], device = (int)c->call->arguments[2];
+    int value = 0;
+    cudaError_t result =
+        acu_sim_cudaDeviceGetAttribute(&value, (enum cudaDeviceAttr)attribute, device);
+    if (!attribute && result == cudaErrorInvalidValue)
+        result = cudaSuccess; /* to kernels, 0 is one whose value is 0 */
+    if (!result || result == cudaErrorInvalidDevice)
         write_number(c, value);
     return result;
 }
 
 static cudaError_t get_limit(const calling *c) {
+    enum { SHARED_LIMIT = 7, GRAPHICS_LIMIT = 8 }; /* of the driver's own */
     const uint64_t limit = c->call->arguments[1];
     const acu_sim_context *context = c->module->context;
-    const bool known =
-        limit != cudaLimitDevRuntimeSyncDepth && limit <= cudaLimitPersistingL2CacheSize;
-    write_address(c, known ? context->limits[limit] : UINT64_MAX);
+    const bool known = limit != cudaLimitDevRuntimeSyncDepth && limit <= GRAPHICS_LIMIT;
+    write_address(c, !known                    ? UINT64_MAX
+                     : limit == GRAPHICS_LIMIT ? 0
+                     : limit == SHARED_LIMIT
+                         ? (uint64_t)acu_sim_device_attribute(
+                               context->device, cudaDevAttrMaxSharedMemoryPerBlockOptin)
+                         : context->limits[limit]);
     return known ? cudaSuccess : cudaErrorUnsupportedLimit;
 }
 
@@ -74,13 +82,10 @@ static cudaError_t get_function_attributes(const calling *c) {
 
 static cudaError_t get_occupancy(const calling *c) {
     acu_sim_function *kernel;
-    const uint64_t threads = c->call->arguments[2];
+    const unsigned threads = (unsigned)c->call->arguments[2];
     SIM_TRY(find_kernel(c, 1, &kernel));
-    if (!threads || threads > acu_sim_function_threads(kernel))
-        return cudaErrorInvalidValue;
-    write_number(c,
-                 (int)acu_sim_function_occupancy(kernel, (unsigned)threads, c->call->arguments[3]));
-    return cudaSuccess;
+    write_number(c, (int)acu_sim_function_occupancy(kernel, threads, c->call->arguments[3]));
+    return threads ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 /* ---- memory ---- */
@@ -90,118 +95,257 @@ static cudaError_t take_memory(const calling *c) {
         return cudaErrorInvalidValue;
     acu_sim_heap *heap = acu_sim_heap_of(c->module->context, true);
     const void *memory = heap ? acu_sim_heap_take(heap, c->call->arguments[1]) : NULL;
+    if (!memory)
+        return cudaErrorMemoryAllocation;
     write_address(c, (uintptr_t)memory);
-    return memory ? cudaSuccess : cudaErrorMemoryAllocation;
+    return cudaSuccess;
 }
 
 static cudaError_t give_memory(const calling *c) {
-    const void *memory = (const void *)(uintptr_t)c->call->arguments[0];
-    acu_sim_heap *heap = acu_sim_heap_of(c->module->context, false);
-    return !memory || (heap && acu_sim_heap_give(heap, memory)) ? cudaSuccess
-                                                                : cudaErrorInvalidValue;
+    const cudaError_t result =
+        acu_sim_heap_free(c->module->context, (const void *)(uintptr_t)c->call->arguments[0]);
+    return result ? end(c, result, "cudaFree() got no memory, or what is free", "") : cudaSuccess;
 }
 
 /* ---- streams and events ---- */
 
-enum { TAIL_LAUNCH = 3, FIRST_HANDLE = 256 };
+enum {
+    TAIL_LAUNCH = 3,
+    LAST_NAMED = 4, /* cudaStreamFireAndForget */
+    FIRST_HANDLE = 256,
+    MOST_EVENTS = 4096, /* of a grid */
+};
 
-/* Streams have even handles behind those that CUDA names, such as cudaStreamTailLaunch. */
-static bool is_stream(const calling *c, uint64_t handle) {
-    return handle <= 4 || (handle >= FIRST_HANDLE && handle % 2 == 0 &&
-                           (handle - FIRST_HANDLE) / 2 < c->children->handles);
-}
-
-static bool is_event(const calling *c, uint64_t handle) {
-    return handle >= FIRST_HANDLE && handle % 2 == 1 &&
+/* Streams have even handles behind those that CUDA names, such as cudaStreamTailLaunch; events have
+ * odd ones. Those that were destroyed are taken, too. */
+static bool is_made(const calling *c, uint64_t handle, bool is_event) {
+    return handle >= FIRST_HANDLE && handle % 2 == is_event &&
            (handle - FIRST_HANDLE) / 2 < c->children->handles;
 }
 
-static cudaError_t create(const calling *c, bool is_event) {
-    const uint64_t flags = c->call->arguments[1];
-    if (is_event ? flags != cudaEventDisableTiming : flags > cudaStreamNonBlocking)
+static bool is_stream(const calling *c, uint64_t handle) {
+    return handle <= LAST_NAMED || is_made(c, handle, false);
+}
+
+/* Returns whether events can be recorded there, and be waited for. */
+static bool orders_events(const calling *c, uint64_t handle) {
+    return handle < TAIL_LAUNCH || is_made(c, handle, false);
+}
+
+static cudaError_t use(bool valid) {
+    return valid ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+/* A GPU reads what an event's handle points to. */
+static cudaError_t use_event(const calling *c, uint64_t handle) {
+    return handle && !is_made(c, handle, true)
+               ? end(c, cudaErrorIllegalAddress, "the device runtime got no event", "")
+               : use(handle);
+}
+
+static cudaError_t create_stream(const calling *c) {
+    if (c->call->arguments[1] > cudaStreamNonBlocking)
         return cudaErrorInvalidValue;
-    write_address(c, FIRST_HANDLE + 2 * c->children->handles++ + is_event);
+    write_address(c, FIRST_HANDLE + 2 * c->children->handles++);
     return cudaSuccess;
 }
 
-static cudaError_t use(const calling *c, bool valid) {
-    (void)c;
-    return valid ? cudaSuccess : cudaErrorInvalidResourceHandle;
+/* Those that were destroyed count, too. */
+static cudaError_t create_event(const calling *c) {
+    if ((c->call->arguments[1] & ~(uint64_t)cudaEventBlockingSync) != cudaEventDisableTiming)
+        return cudaErrorInvalidValue;
+    if (c->children->events == MOST_EVENTS)
+        return cudaErrorMemoryAllocation;
+    c->children->events++;
+    write_address(c, FIRST_HANDLE + 2 * c->children->handles++ + 1);
+    return cudaSuccess;
 }
 
-/* Returns whether the memory is such that all threads have. A copy of other memory, as of shared or
- * local memory, is refused; one beyond an allocation ends the kernel when it is made. */
-static bool is_of_all(const calling *c, uint64_t address) {
-    const void *at = (const void *)(uintptr_t)address;
-    size_t bytes;
-    acu_sim_heap *heap = acu_sim_heap_of(c->module->context, false);
-    return acu_sim_kernel_launch_find(c->module->device, at, 1) ||
-           (heap && acu_sim_heap_find(heap, at, &bytes));
+static cudaError_t record_event(const calling *c) {
+    const uint64_t *a = c->call->arguments;
+    SIM_TRY(use_event(c, a[0]));
+    return use(orders_events(c, a[1]));
 }
 
-static cudaError_t copy(const calling *c, bool sets) {
-    const uint64_t *a = c->call->arguments, kind = sets ? 0 : a[3], stream = a[sets ? 3 : 4];
-    if (!sets && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
+static cudaError_t wait_for_event(const calling *c) {
+    const uint64_t *a = c->call->arguments;
+    SIM_TRY(use_event(c, a[1]));
+    return use(orders_events(c, a[0]));
+}
+
+/* ---- copies ---- */
+
+/* Returns whether the address is of no memory, or of memory that not all threads have, as shared
+ * and local memory. What else cannot be accessed ends the kernel when the copy is made. */
+static bool is_own(uint64_t address) {
+    return !address || address >> 48;
+}
+
+/* Queues a copy. */
+static cudaError_t copy(const calling *c, const acu_sim_descendant_copy *copy, uint64_t kind,
+                        uint64_t stream) {
+    if (!copy->sets && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
         return cudaErrorInvalidMemcpyDirection;
     if (!is_stream(c, stream))
-        return cudaErrorInvalidResourceHandle;
-    if (!a[2])
+        return cudaErrorUnknown;
+    if (!copy->bytes || !copy->rows || !copy->slices)
         return cudaSuccess;
-    if (!is_of_all(c, a[0]) || (!sets && !is_of_all(c, a[1])))
+    if (is_own(copy->to.at) || (!copy->sets && is_own(copy->from.at)))
         return cudaErrorInvalidValue;
-    const acu_sim_descendant made = {.to = a[0],
-                                     .from = sets ? 0 : a[1],
-                                     .bytes = a[2],
-                                     .sets = sets,
-                                     .value = sets ? (unsigned char)a[1] : 0};
-    return acu_sim_descendants_copy(c->children, &made, stream == TAIL_LAUNCH)
+    return acu_sim_descendants_copy(c->children, copy, stream == TAIL_LAUNCH)
                ? cudaSuccess
                : cudaErrorMemoryAllocation;
 }
 
+static cudaError_t copy_bytes(const calling *c) {
+    const uint64_t *a = c->call->arguments;
+    const acu_sim_descendant_copy made = {
+        .to = {a[0], 0, 0}, .from = {a[1], 0, 0}, .bytes = a[2], .rows = 1, .slices = 1};
+    return copy(c, &made, a[3], a[4]);
+}
+
+/* Returns whether no row reaches into the next one; a single one has no next. */
+static bool rows_fit(const acu_sim_descendant_copy *copy) {
+    return copy->rows < 2 ||
+           (copy->to.row >= copy->bytes && (copy->sets || copy->from.row >= copy->bytes));
+}
+
+static cudaError_t copy_rows(const calling *c) {
+    const uint64_t *a = c->call->arguments;
+    const acu_sim_descendant_copy made = {
+        .to = {a[0], a[1], 0}, .from = {a[2], a[3], 0}, .bytes = a[4], .rows = a[5], .slices = 1};
+    return rows_fit(&made) ? copy(c, &made, a[6], a[7]) : cudaErrorInvalidPitchValue;
+}
+
+static acu_sim_descendant_place place_of(struct cudaPitchedPtr pointer, struct cudaPos at) {
+    const uint64_t slice = pointer.pitch * pointer.ysize;
+    if (!pointer.ptr)
+        return (acu_sim_descendant_place){0, pointer.pitch, slice};
+    return (acu_sim_descendant_place){
+        (uintptr_t)pointer.ptr + at.x + at.y * pointer.pitch + at.z * slice, pointer.pitch, slice};
+}
+
+/* Arrays have no memory of kernels. */
+static cudaError_t copy_box(const calling *c) {
+    struct cudaMemcpy3DParms box;
+    memcpy(&box, c->call->in, sizeof box);
+    if (box.srcArray || box.dstArray)
+        return cudaErrorInvalidValue;
+    const acu_sim_descendant_copy made = {.to = place_of(box.dstPtr, box.dstPos),
+                                          .from = place_of(box.srcPtr, box.srcPos),
+                                          .bytes = box.extent.width,
+                                          .rows = box.extent.height,
+                                          .slices = box.extent.depth};
+    return rows_fit(&made) ? copy(c, &made, box.kind, c->call->arguments[1])
+                           : cudaErrorInvalidPitchValue;
+}
+
+static cudaError_t set_bytes(const calling *c) {
+    const uint64_t *a = c->call->arguments;
+    const acu_sim_descendant_copy made = {.to = {a[0], 0, 0},
+                                          .bytes = a[2],
+                                          .rows = 1,
+                                          .slices = 1,
+                                          .sets = true,
+                                          .value = (unsigned char)a[1]};
+    return copy(c, &made, 0, a[3]);
+}
+
+static cudaError_t set_rows(const calling *c) {
+    const uint64_t *a = c->call->arguments;
+    const acu_sim_descendant_copy made = {.to = {a[0], a[1], 0},
+                                          .bytes = a[3],
+                                          .rows = a[4],
+                                          .slices = 1,
+                                          .sets = true,
+                                          .value = (unsigned char)a[2]};
+    return rows_fit(&made) ? copy(c, &made, 0, a[5]) : cudaErrorInvalidValue;
+}
+
+static cudaError_t set_box(const calling *c) {
+    struct cudaPitchedPtr pointer;
+    struct cudaExtent extent;
+    memcpy(&pointer, c->call->large[0], sizeof pointer);
+    memcpy(&extent, c->call->large[2], sizeof extent);
+    const acu_sim_descendant_copy made = {.to = place_of(pointer, (struct cudaPos){0, 0, 0}),
+                                          .bytes = extent.width,
+                                          .rows = extent.height,
+                                          .slices = extent.depth,
+                                          .sets = true,
+                                          .value = (unsigned char)c->call->arguments[1]};
+    return rows_fit(&made) ? copy(c, &made, 0, c->call->arguments[3]) : cudaErrorInvalidValue;
+}
+
 /* ---- launches ---- */
 
-/* Prepares a launch, whose arguments the kernel writes next. A wrong configuration is an error of
- * the thread, and there is no buffer. */
+/* Returns how much dynamic shared memory a child may have. Where the kernel may have more than
+ * every kernel by its attribute, a child may have all that the device allows. */
+static size_t most_shared(const acu_sim_function *kernel) {
+    const acu_sim_device *device = kernel->module->device;
+    const int usual = acu_sim_device_attribute(device, cudaDevAttrMaxSharedMemoryPerBlock),
+              all = acu_sim_device_attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    const size_t own = kernel->entry->shared,
+                 room = (size_t)((size_t)kernel->set.dynamic + own > (size_t)usual ? all : usual);
+    return room > own ? room - own : 0;
+}
+
+/* Prepares a launch, whose arguments the kernel writes next. A wrong configuration gets a buffer,
+ * too, and is refused when it is launched. */
 static cudaError_t get_buffer(const calling *c) {
     acu_sim_function *kernel;
-    acu_sim_kernel_launch *prepared;
+    acu_sim_kernel_launch *prepared = NULL;
     size_t size = 0;
     char nothing = 0;
     void *extra[] = {(void *)1, &nothing, (void *)2, &size, NULL};
-    const unsigned *grid = c->call->extents[1], *block = c->call->extents[2];
+    const unsigned *grid = c->call->large[1], *block = c->call->large[2];
     const cudaLaunchConfig_t config = {.gridDim = {grid[0], grid[1], grid[2]},
-                                       .blockDim = {block[0], block[1], block[2]},
-                                       .dynamicSmemBytes = c->call->arguments[3]};
+                                       .blockDim = {block[0], block[1], block[2]}};
+    const size_t shared = (unsigned)c->call->arguments[3];
     SIM_TRY(find_kernel(c, 0, &kernel));
-    cudaError_t result = acu_sim_kernel_launch_prepare(c->module->context, NULL, kernel, &config,
-                                                       NULL, extra, false, &prepared);
+    cudaError_t result =
+        shared > most_shared(kernel)
+            ? cudaErrorInvalidConfiguration
+            : acu_sim_kernel_launch_prepare(c->module->context, NULL, kernel, &config, NULL, extra,
+                                            false, &prepared);
     if (result == cudaErrorNotSupported)
         return end(c, result,
                    "it launches a kernel that cannot be executed: ", acu_sim_execute_why(kernel));
-    if (result)
-        return result == cudaErrorMemoryAllocation ? result : cudaErrorInvalidConfiguration;
-    prepared->multiprocessors = c->launch->multiprocessors;
-    if (!acu_sim_descendants_fill(c->children, prepared))
-        return cudaErrorMemoryAllocation;
-    c->call->result = (uintptr_t)prepared->arguments;
-    return cudaSuccess;
+    if (result == cudaErrorMemoryAllocation)
+        return result;
+    if (prepared) {
+        prepared->multiprocessors = c->launch->multiprocessors;
+        prepared->shared = shared;
+    }
+    c->call->result = acu_sim_descendants_fill(c->children, prepared, kernel->entry->param_bytes);
+    return c->call->result ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+/* Returns how many tails a grid may have. */
+static size_t most_tails(const calling *c) {
+    return c->module->context->limits[cudaLimitDevRuntimePendingLaunchCount];
 }
 
 static cudaError_t launch(const calling *c) {
     const uint64_t *a = c->call->arguments;
+    const bool in_tail = a[1] == TAIL_LAUNCH;
+    acu_sim_descendant *child = acu_sim_descendants_filled(c->children, a[0]);
+    if (!child)
+        return end(c, cudaErrorIllegalAddress, "cudaLaunchDevice() got no buffer", "");
+    if (!child->launch)
+        return cudaErrorInvalidConfiguration;
     if (!is_stream(c, a[1]))
-        return cudaErrorInvalidResourceHandle;
-    return acu_sim_descendants_launch(c->children, a[0], a[1] == TAIL_LAUNCH)
-               ? cudaSuccess
-               : end(c, cudaErrorIllegalAddress, "cudaLaunchDevice() got no buffer", "");
+        return cudaErrorInvalidValue;
+    if (in_tail && c->children->tails >= most_tails(c))
+        return cudaErrorLaunchPendingCountExceeded;
+    c->children->tails += in_tail;
+    acu_sim_descendants_launch(c->children, child, in_tail);
+    return cudaSuccess;
 }
 
 /* ---- calls ---- */
 
 /* Does a call that returns an error. */
 static cudaError_t answer(const calling *c) {
-    const uint64_t *a = c->call->arguments;
     switch (c->call->function) {
     case PTX_RUNTIME_GET_DEVICE:
         write_number(c, c->module->device->index);
@@ -228,21 +372,29 @@ static cudaError_t answer(const calling *c) {
     case PTX_RUNTIME_FREE:
         return give_memory(c);
     case PTX_RUNTIME_COPY:
-        return copy(c, false);
+        return copy_bytes(c);
+    case PTX_RUNTIME_COPY_ROWS:
+        return copy_rows(c);
+    case PTX_RUNTIME_COPY_BOX:
+        return copy_box(c);
     case PTX_RUNTIME_SET:
-        return copy(c, true);
+        return set_bytes(c);
+    case PTX_RUNTIME_SET_ROWS:
+        return set_rows(c);
+    case PTX_RUNTIME_SET_BOX:
+        return set_box(c);
     case PTX_RUNTIME_STREAM_CREATE:
-        return create(c, false);
+        return create_stream(c);
     case PTX_RUNTIME_STREAM_DESTROY:
-        return use(c, is_stream(c, a[0]));
+        return use(is_made(c, c->call->arguments[0], false));
     case PTX_RUNTIME_STREAM_WAIT:
-        return use(c, is_stream(c, a[0]) && is_event(c, a[1]));
+        return wait_for_event(c);
     case PTX_RUNTIME_EVENT_CREATE:
-        return create(c, true);
+        return create_event(c);
     case PTX_RUNTIME_EVENT_RECORD:
-        return use(c, is_event(c, a[0]) && is_stream(c, a[1]));
+        return record_event(c);
     case PTX_RUNTIME_EVENT_DESTROY:
-        return use(c, is_event(c, a[0]));
+        return use_event(c, c->call->arguments[0]);
     case PTX_RUNTIME_PARAMETER_BUFFER:
         return get_buffer(c);
     case PTX_RUNTIME_LAUNCH:
@@ -250,6 +402,11 @@ static cudaError_t answer(const calling *c) {
     default:
         return end(c, cudaErrorNotSupported, "the device runtime has no such function", "");
     }
+}
+
+/* Returns whether an error of the function is the thread's last error. */
+static bool is_remembered(ptx_runtime_function function) {
+    return function != PTX_RUNTIME_GET_LIMIT && function != PTX_RUNTIME_OCCUPANCY;
 }
 
 static void do_call(const calling *c) {
@@ -265,7 +422,7 @@ static void do_call(const calling *c) {
         call->result = acu_sim_descendants_show(c->children, acu_sim_cudaGetErrorString(given));
     } else {
         const cudaError_t result = answer(c);
-        if (result)
+        if (result && is_remembered(call->function))
             acu_sim_descendants_set_error(c->children, call->thread, result);
         if (call->function != PTX_RUNTIME_PARAMETER_BUFFER)
             call->result = result;

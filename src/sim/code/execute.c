@@ -90,8 +90,12 @@ const char *acu_sim_execute_why(const acu_sim_function *function) {
     return or_no_memory(function->entry->why);
 }
 
-bool acu_sim_execute_launches(const acu_sim_function *function) {
-    return acu_sim_execute_prepare(function) && function->entry->code->launches;
+bool acu_sim_execute_uses_runtime(const acu_sim_function *function) {
+    return acu_sim_execute_prepare(function) && function->entry->code->uses_runtime;
+}
+
+bool acu_sim_execute_launches_graphs(const acu_sim_function *function) {
+    return acu_sim_execute_prepare(function) && function->entry->code->launches_graphs;
 }
 
 void acu_sim_execute_forget(acu_sim_code_image *image) {
@@ -234,12 +238,13 @@ static uint64_t allocate(void *data, uint64_t bytes) {
     return (uintptr_t)taken;
 }
 
-static bool release(void *data, uint64_t address) {
+static int release(void *data, uint64_t address) {
     const machine *m = data;
     pthread_mutex_lock(&acu_sim_lock);
-    acu_sim_heap *heap = acu_sim_heap_of(m->module->context, false);
+    const cudaError_t result =
+        acu_sim_heap_free(m->module->context, (const void *)(uintptr_t)address);
     pthread_mutex_unlock(&acu_sim_lock);
-    return heap && acu_sim_heap_give(heap, (const void *)(uintptr_t)address);
+    return (int)result;
 }
 
 static bool stray(void *data, uint64_t address, uint64_t size, char *text, size_t room) {
@@ -250,9 +255,9 @@ static bool stray(void *data, uint64_t address, uint64_t size, char *text, size_
     return heap && acu_sim_heap_stray(heap, (const void *)(uintptr_t)address, size, text, room);
 }
 
-static void set_conditional(void *data, uint64_t handle, unsigned value) {
+static bool set_conditional(void *data, uint64_t handle, unsigned value) {
     const machine *m = data;
-    acu_sim_graph_set_conditional(&m->in_graph, handle, value);
+    return acu_sim_graph_set_conditional(&m->in_graph, handle, value);
 }
 
 static uint64_t find_variable(void *data, const ptx_variable *variable) {

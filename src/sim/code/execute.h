@@ -15,8 +15,10 @@ bool acu_sim_execute_prepare(const acu_sim_function *function);
 /* Returns why the kernel cannot be executed. */
 const char *acu_sim_execute_why(const acu_sim_function *function);
 
-/* Returns whether the kernel has PTX that may launch kernels. */
-bool acu_sim_execute_launches(const acu_sim_function *function);
+/* Return whether the kernel has PTX that may call CUDA's device runtime, as to launch kernels; and
+ * whether it may launch graphs. */
+bool acu_sim_execute_uses_runtime(const acu_sim_function *function);
+bool acu_sim_execute_launches_graphs(const acu_sim_function *function);
 
 /* Executes a launch whose kernel was prepared, and adds what it launches to `children`. The lock is
  * not held. The error returned is the context's: it is sticky. */

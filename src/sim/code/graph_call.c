@@ -7,11 +7,26 @@
 #include "sim/device/device.h"
 
 #include <stdio.h>
+#include <string.h>
+
+static const acu_sim_graph_calls *calls; /* under the lock; NULL: there is no graph yet */
+
+void acu_sim_graph_calls_use(const acu_sim_graph_calls *all) {
+    calls = all;
+}
+
+static const acu_sim_graph_calls *get_calls(void) {
+    pthread_mutex_lock(&acu_sim_lock);
+    const acu_sim_graph_calls *all = calls;
+    pthread_mutex_unlock(&acu_sim_lock);
+    return all;
+}
 
 acu_sim_in_graph acu_sim_in_graph_of(const acu_sim_kernel_launch *launch) {
     const acu_sim_thread *self = acu_sim_self();
     acu_sim_in_graph in = {.launch = {.kernel = launch->function->entry->name,
                                       .device = launch->function->module->device->index},
+                           .device = launch->function->module->device,
                            .graph = self->graph,
                            .children = self->children};
     if (in.children)
@@ -28,7 +43,29 @@ static const uint64_t streams[] = {
     [ACU_SIM_SIBLING] = UINT64_C(3) << 56,
 };
 
-static int launch_graph(const acu_sim_in_graph *in, uint64_t graph, uint64_t stream) {
+/* Ends the kernel, which reads what it cannot. */
+static int end(ptx_runtime_call *call, const char *what, uint64_t handle) {
+    call->fault = cudaErrorIllegalAddress;
+    snprintf(call->what, sizeof call->what, "0x%llx is %s", (unsigned long long)handle, what);
+    return cudaErrorIllegalAddress;
+}
+
+/* Returns whether a GPU could read an executable graph at that address: one for kernels, or memory
+ * that kernels have. NULL counts as one that can. */
+static bool can_be_read(const acu_sim_in_graph *in, uint64_t graph) {
+    const acu_sim_graph_calls *all = get_calls();
+    if (!graph || (all && all->is_for_kernels((struct CUgraphExec_st *)(uintptr_t)graph)))
+        return true;
+    pthread_mutex_lock(&acu_sim_lock);
+    const bool can = acu_sim_kernel_launch_find(in->device, (const void *)(uintptr_t)graph, 1);
+    pthread_mutex_unlock(&acu_sim_lock);
+    return can;
+}
+
+static int launch_graph(const acu_sim_in_graph *in, ptx_runtime_call *call) {
+    const uint64_t graph = call->arguments[0], stream = call->arguments[1];
+    if (!can_be_read(in, graph))
+        return end(call, "no executable graph that kernels can launch", graph);
     for (unsigned n = 0; n < sizeof streams / sizeof *streams; n++)
         if (stream == streams[n])
             return acu_sim_launch_graph(&in->launch, (struct CUgraphExec_st *)(uintptr_t)graph,
@@ -41,22 +78,31 @@ static int launch_graph(const acu_sim_in_graph *in, uint64_t graph, uint64_t str
     return cudaErrorInvalidValue;
 }
 
-static int answer(const acu_sim_in_graph *in, const ptx_runtime_call *call) {
+static int change_node(const acu_sim_in_graph *in, ptx_runtime_call *call) {
     const uint64_t *a = call->arguments;
-    struct CUgraphDeviceUpdatableNode_st *node =
-        (struct CUgraphDeviceUpdatableNode_st *)(uintptr_t)a[0];
-    switch (call->function) {
-    case PTX_RUNTIME_GRAPH_LAUNCH:
-        return launch_graph(in, a[0], a[1]);
-    case PTX_RUNTIME_NODE_SET_PARAM:
-        return acu_sim_set_node_param(&in->launch, node, a[1], call->in, a[3]);
-    case PTX_RUNTIME_NODE_SET_ENABLED:
-        return acu_sim_set_node_enabled(&in->launch, node, (a[1] & UINT32_MAX) != 0);
-    case PTX_RUNTIME_NODE_SET_GRID:
-        return acu_sim_set_node_grid(&in->launch, node, call->extents[1]);
-    default: /* an update of an unknown field */
-        return cudaErrorInvalidValue;
+    acu_sim_node_change change = {
+        .node = (struct CUgraphDeviceUpdatableNode_st *)(uintptr_t)a[0],
+        .field = call->function == PTX_RUNTIME_NODE_SET_PARAM     ? cudaGraphKernelNodeFieldParam
+                 : call->function == PTX_RUNTIME_NODE_SET_ENABLED ? cudaGraphKernelNodeFieldEnabled
+                 : call->function == PTX_RUNTIME_NODE_SET_GRID ? cudaGraphKernelNodeFieldGridDim
+                                                               : cudaGraphKernelNodeFieldInvalid};
+    const acu_sim_graph_calls *all = get_calls();
+    if (change.node && !(all && all->is_node(change.node)))
+        return end(call, "no node that kernels can change", a[0]);
+    if (change.field == cudaGraphKernelNodeFieldParam) {
+        change.offset = a[1];
+        change.value = call->in;
+        change.size = a[3];
+    } else if (change.field == cudaGraphKernelNodeFieldEnabled) {
+        change.enabled = (a[1] & UINT32_MAX) != 0;
     }
+    memcpy(change.blocks, call->large[1], sizeof change.blocks);
+    return all ? all->change(&in->launch, &change, call->only_asks) : cudaErrorInvalidValue;
+}
+
+static int answer(const acu_sim_in_graph *in, ptx_runtime_call *call) {
+    return call->function == PTX_RUNTIME_GRAPH_LAUNCH ? launch_graph(in, call)
+                                                      : change_node(in, call);
 }
 
 /* Lets the calling thread be in that graph, and says where it was. */
@@ -81,10 +127,15 @@ bool acu_sim_graph_call(const acu_sim_in_graph *in, ptx_runtime_call *call) {
     return true;
 }
 
-void acu_sim_graph_set_conditional(const acu_sim_in_graph *in, uint64_t handle, unsigned value) {
+bool acu_sim_graph_set_conditional(const acu_sim_in_graph *in, uint64_t handle, unsigned value) {
     const acu_sim_graph *graph = in->graph;
     struct acu_sim_children *children = in->children;
+    const uint32_t number = (uint32_t)handle; /* a GPU looks at no more */
+    const acu_sim_graph_calls *all = get_calls();
+    if (!all || !all->can_set(graph, number))
+        return false;
     swap_place(&graph, &children);
-    acu_sim_set_conditional(&in->launch, handle, value);
+    acu_sim_set_conditional(&in->launch, number, value);
     swap_place(&graph, &children);
+    return true;
 }

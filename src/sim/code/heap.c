@@ -5,6 +5,7 @@
 #define _DEFAULT_SOURCE /* mmap's flags */
 #include "sim/code/heap.h"
 
+#include "sim/code/kernel_launch.h"
 #include "sim/ptx/check.h"
 #include "sim/sim.h"
 
@@ -118,11 +119,6 @@ bool acu_sim_heap_give(acu_sim_heap *h, const void *memory) {
     return taken;
 }
 
-char *acu_sim_heap_find(acu_sim_heap *h, const void *address, size_t *bytes) {
-    *bytes = (size_t)h->units * UNIT;
-    return (size_t)((const char *)address - h->memory) < *bytes ? h->memory : NULL;
-}
-
 /* Returns the first unit of the piece that has the unit. */
 static uint32_t piece_of(const acu_sim_heap *h, uint32_t unit) {
     unsigned order = 0;
@@ -130,6 +126,23 @@ static uint32_t piece_of(const acu_sim_heap *h, uint32_t unit) {
     while (!h->orders[first] && order < ORDERS - 1)
         first = unit & ~((UINT32_C(1) << ++order % 32) - 1);
     return first;
+}
+
+/* Returns whether the memory is in a piece that is free. */
+static bool is_free(acu_sim_heap *h, const void *memory) {
+    const size_t at = (size_t)((const char *)memory - h->memory);
+    if (at >= (size_t)h->units * UNIT || at % UNIT)
+        return false;
+    pthread_mutex_lock(&h->lock);
+    const uint32_t first = piece_of(h, (uint32_t)(at / UNIT));
+    const bool gave = h->orders[first] & FREE;
+    pthread_mutex_unlock(&h->lock);
+    return gave;
+}
+
+char *acu_sim_heap_find(acu_sim_heap *h, const void *address, size_t *bytes) {
+    *bytes = (size_t)h->units * UNIT;
+    return (size_t)((const char *)address - h->memory) < *bytes ? h->memory : NULL;
 }
 
 bool acu_sim_heap_stray(acu_sim_heap *h, const void *address, size_t size, char *text,
@@ -215,6 +228,19 @@ acu_sim_heap *acu_sim_heap_of(acu_sim_context *context, bool make) {
         heaps = h;
     }
     return h;
+}
+
+/* A GPU looks at what is before the memory, and overlooks what does not look like a piece. */
+cudaError_t acu_sim_heap_free(acu_sim_context *context, const void *memory) {
+    acu_sim_heap *h = acu_sim_heap_of(context, false);
+    size_t bytes;
+    if (!memory || (h && acu_sim_heap_give(h, memory)))
+        return cudaSuccess;
+    if (h && is_free(h, memory))
+        return cudaErrorLaunchFailure;
+    const bool known = (h && acu_sim_heap_find(h, memory, &bytes)) ||
+                       acu_sim_kernel_launch_find(context->device, memory, 1);
+    return known ? cudaSuccess : cudaErrorIllegalAddress;
 }
 
 /* Frees the heaps of the context, or of all contexts of the device; of all if both are NULL. */

@@ -225,16 +225,13 @@ cudaError_t acu_sim_kernel_launch_run(const acu_sim_kernel_launch *prepared) {
     cudaError_t result = run_grid(prepared, &children);
     for (acu_sim_descendant *next;
          !result && (next = acu_sim_descendants_take(&children)) != NULL;) {
-        result = next->launch ? run_grid(next->launch, &children)
-                              : acu_sim_descendant_copy(next, prepared->function->module);
+        result = next->launch
+                     ? run_grid(next->launch, &children)
+                     : acu_sim_descendant_copy_run(&next->copy, prepared->function->module);
         acu_sim_descendant_free(next);
     }
     acu_sim_descendants_clear(&children);
     return result;
-}
-
-size_t acu_sim_kernel_launch_bytes(const acu_sim_kernel_launch *prepared) {
-    return prepared->function->entry->param_bytes;
 }
 
 /* ---- validating ---- */
@@ -514,19 +511,20 @@ static void release_launch(acu_sim_op *op) {
     acu_sim_kernel_launch_free(op->with.launch);
 }
 
-bool acu_sim_kernel_launch_set_grid(acu_sim_kernel_launch *prepared, const unsigned grid[3]) {
+bool acu_sim_kernel_launch_set_grid(acu_sim_kernel_launch *prepared, const unsigned grid[3],
+                                    bool only_asks) {
     const bool good =
         is_within_limits(prepared->function->module->device, grid, cudaDevAttrMaxGridDimX);
-    if (good)
+    if (good && !only_asks)
         memcpy(prepared->grid, grid, sizeof prepared->grid);
     return good;
 }
 
 bool acu_sim_kernel_launch_set_param(acu_sim_kernel_launch *prepared, size_t offset,
-                                     const void *value, size_t size) {
+                                     const void *value, size_t size, bool only_asks) {
     const size_t room = prepared->function->entry->param_bytes;
     const bool good = value && offset <= room && size <= room - offset;
-    if (good)
+    if (good && !only_asks)
         memcpy(prepared->arguments + offset, value, size);
     return good;
 }
@@ -594,6 +592,16 @@ static cudaError_t submit_op(acu_sim_stream *stream, acu_sim_op *op) {
     return result;
 }
 
+/* A kernel that may launch graphs must be in one. */
+static cudaError_t validate_place(const acu_sim_kernel_launch *prepared) {
+    return acu_sim_execute_launches_graphs(prepared->function)
+               ? SIM_REFUSE(cudaErrorNotSupported,
+                            "the kernel \"%s\" may call cudaGraphLaunch(), and such kernels run as "
+                            "nodes of graphs only",
+                            prepared->function->entry->name)
+               : cudaSuccess;
+}
+
 static cudaError_t prepare_with_events(const acu_sim_stream *stream, const void *function,
                                        const cudaLaunchConfig_t *config, void *const *args,
                                        void *const *extra, acu_sim_kernel_launch **prepared) {
@@ -601,6 +609,8 @@ static cudaError_t prepare_with_events(const acu_sim_stream *stream, const void 
                                           acu_sim_execution_context_of_stream(stream), function,
                                           config, args, extra, stream->capture != NULL, prepared));
     cudaError_t result = validate_events(*prepared, stream->context);
+    if (!result && !stream->capture)
+        result = validate_place(*prepared);
     if (result)
         acu_sim_kernel_launch_free(*prepared);
     return result;

@@ -42,9 +42,6 @@ acu_sim_kernel_launch *acu_sim_kernel_launch_clone(const acu_sim_kernel_launch *
 /* Frees a prepared launch; NULL is fine. */
 void acu_sim_kernel_launch_free(acu_sim_kernel_launch *prepared);
 
-/* Returns the bytes of the arguments. */
-size_t acu_sim_kernel_launch_bytes(const acu_sim_kernel_launch *prepared);
-
 /* Returns the kernel's name in its module. */
 const char *acu_sim_kernel_launch_name(const acu_sim_kernel_launch *prepared);
 acu_sim_context *acu_sim_kernel_launch_context(const acu_sim_kernel_launch *prepared);
@@ -54,11 +51,12 @@ acu_sim_context *acu_sim_kernel_launch_context(const acu_sim_kernel_launch *prep
  * context's: it is sticky. */
 cudaError_t acu_sim_kernel_launch_run(const acu_sim_kernel_launch *prepared);
 
-/* Change a launch that a node has. False where the grid is beyond the device's limits, or the bytes
- * are beyond the parameters. */
-bool acu_sim_kernel_launch_set_grid(acu_sim_kernel_launch *prepared, const unsigned grid[3]);
+/* Change a launch that a node has, or only ask whether that can be done. False where the grid is
+ * beyond the device's limits, or the bytes are beyond the parameters. */
+bool acu_sim_kernel_launch_set_grid(acu_sim_kernel_launch *prepared, const unsigned grid[3],
+                                    bool only_asks);
 bool acu_sim_kernel_launch_set_param(acu_sim_kernel_launch *prepared, size_t offset,
-                                     const void *value, size_t size);
+                                     const void *value, size_t size, bool only_asks);
 
 /* Returns an operation that runs the launch and owns it; NULL without memory: then the launch is
  * freed. */

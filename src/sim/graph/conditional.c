@@ -185,6 +185,15 @@ unsigned acu_sim_condition_value(const acu_sim_graph *root, cudaGraphConditional
     return value;
 }
 
+/* An H200 has more memory behind the handles: 10^6 does not fault there, and 10^7 does. */
+bool acu_sim_condition_can_be_set(const acu_sim_graph *root, uint32_t handle) {
+    enum { MOST = 1 << 20 };
+    pthread_mutex_lock(&acu_sim_lock);
+    const bool can = root && root->condition_count && handle <= MOST;
+    pthread_mutex_unlock(&acu_sim_lock);
+    return can;
+}
+
 void acu_sim_set_conditional(const acu_sim_launch *launch, unsigned long long handle,
                              unsigned value) {
     const acu_sim_graph *root = acu_sim_self()->graph;

@@ -40,4 +40,8 @@ void acu_sim_conditions_start(const acu_sim_graph *root);
 /* Returns the current value of a handle. Takes the lock, which the caller must not hold. */
 unsigned acu_sim_condition_value(const acu_sim_graph *root, cudaGraphConditionalHandle handle);
 
+/* Returns whether a GPU has memory for a conditional handle of that number, be it one of the graph
+ * or not. Takes the lock. */
+bool acu_sim_condition_can_be_set(const acu_sim_graph *root, uint32_t handle);
+
 #endif

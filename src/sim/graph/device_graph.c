@@ -1,8 +1,9 @@
 /* Graphs that kernels launch, and nodes that they change: the functions of <anycuda/sim.h>. */
 #include "sim/graph/device_graph.h"
 
-#include "sim/code/kernel_launch.h"
+#include "sim/code/graph_call.h"
 #include "sim/device/device.h"
+#include "sim/graph/conditional.h"
 #include "sim/graph/graph.h"
 #include "sim/graph/kernel_node.h"
 #include "sim/graph/node.h"
@@ -18,12 +19,13 @@ enum { MOST_AT_ONCE = 120, MOST_BEHIND = 255 };
 
 /* ---- what was launched ---- */
 
-acu_sim_exec *acu_sim_child_take(acu_sim_child **list) {
+acu_sim_exec *acu_sim_child_take(acu_sim_child **list, bool *is_sibling) {
     acu_sim_child *child = *list;
     if (!child)
         return NULL;
     acu_sim_exec *exec = child->exec;
     *list = child->next;
+    *is_sibling = child->is_sibling;
     free(child);
     exec->queued = false;
     exec->running = true;
@@ -36,16 +38,18 @@ void acu_sim_child_end(acu_sim_exec *exec) {
 }
 
 void acu_sim_child_drop(acu_sim_child **list) {
-    for (acu_sim_exec *exec; (exec = acu_sim_child_take(list));)
+    bool is_sibling;
+    for (acu_sim_exec *exec; (exec = acu_sim_child_take(list, &is_sibling));)
         acu_sim_child_end(exec);
 }
 
 /* Adds a launch to the end of a list; false without memory. */
-static bool append(acu_sim_child **list, acu_sim_exec *exec) {
+static bool append(acu_sim_child **list, acu_sim_exec *exec, bool is_sibling) {
     acu_sim_child *child = calloc(1, sizeof *child);
     if (!child)
         return false;
     child->exec = exec;
+    child->is_sibling = is_sibling;
     exec->refs++;
     exec->queued = true;
     while (*list)
@@ -56,8 +60,17 @@ static bool append(acu_sim_child **list, acu_sim_exec *exec) {
 
 /* ---- launching ---- */
 
+/* Returns the number of launches there, which has a limit. */
+static unsigned *count_of(acu_sim_children *children, acu_sim_graph_place place) {
+    return place == ACU_SIM_TAIL      ? &children->behind_count
+           : place == ACU_SIM_SIBLING ? children->sibling_count
+                                      : &children->at_once_count;
+}
+
 /* Returns why the kernel cannot launch the graph; NULL if it can. */
-static const char *reason(const acu_sim_thread *self, const acu_sim_exec *exec, bool behind) {
+static const char *reason(const acu_sim_thread *self, const acu_sim_exec *exec,
+                          acu_sim_graph_place place) {
+    const bool behind = place == ACU_SIM_TAIL;
     if (!self->children)
         return "the kernel is not in a graph";
     if (!exec)
@@ -71,8 +84,7 @@ static const char *reason(const acu_sim_thread *self, const acu_sim_exec *exec, 
     if (exec->queued ||
         ((exec->running || exec->graph == self->graph) && !(behind && exec->graph == self->graph)))
         return "another launch of it has not ended";
-    if (behind ? self->children->behind_count >= MOST_BEHIND
-               : self->children->at_once_count >= MOST_AT_ONCE)
+    if (*count_of(self->children, place) >= (unsigned)(behind ? MOST_BEHIND : MOST_AT_ONCE))
         return "the graph that the kernel is in has too many launches";
     return NULL;
 }
@@ -84,11 +96,12 @@ int acu_sim_launch_graph(const acu_sim_launch *launch, struct CUgraphExec_st *gr
     pthread_mutex_lock(&acu_sim_lock);
     acu_sim_exec *exec = acu_sim_exec_of(graph);
     acu_sim_children *children = self->children;
-    const char *why = reason(self, exec, behind);
-    if (!why && !append(behind ? &children->behind : &children->at_once, exec))
+    const char *why = reason(self, exec, place);
+    if (!why &&
+        !append(behind ? &children->behind : &children->at_once, exec, place == ACU_SIM_SIBLING))
         why = "there is no memory";
     if (!why)
-        *(behind ? &children->behind_count : &children->at_once_count) += 1;
+        *count_of(children, place) += 1;
     pthread_mutex_unlock(&acu_sim_lock);
     if (why)
         fprintf(stderr, "anycuda: simulator: kernel \"%s\" cannot launch executable graph %p: %s\n",
@@ -105,6 +118,14 @@ struct CUgraphExec_st *acu_sim_current_graph(const acu_sim_launch *launch) {
         exec = NULL;
     pthread_mutex_unlock(&acu_sim_lock);
     return (struct CUgraphExec_st *)(void *)exec;
+}
+
+static bool is_for_kernels(struct CUgraphExec_st *graph) {
+    pthread_mutex_lock(&acu_sim_lock);
+    const acu_sim_exec *exec = acu_sim_exec_of(graph);
+    const bool is = exec && exec->flags & cudaGraphInstantiateFlagDeviceLaunch;
+    pthread_mutex_unlock(&acu_sim_lock);
+    return is;
 }
 
 /* ---- changing nodes ---- */
@@ -125,30 +146,60 @@ static acu_sim_kernel_launch *find(const acu_sim_launch *launch,
     return NULL;
 }
 
+static bool is_node(struct CUgraphDeviceUpdatableNode_st *node) {
+    pthread_mutex_lock(&acu_sim_lock);
+    const bool is = acu_sim_kernel_node_gave_handle(node);
+    pthread_mutex_unlock(&acu_sim_lock);
+    return is;
+}
+
+static int change_node(const acu_sim_launch *launch, const acu_sim_node_change *change,
+                       bool only_asks) {
+    pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_kernel_launch *its = find(launch, change->node);
+    bool good = its;
+    if (its && change->field == cudaGraphKernelNodeFieldGridDim)
+        good = acu_sim_kernel_launch_set_grid(its, change->blocks, only_asks);
+    else if (its && change->field == cudaGraphKernelNodeFieldParam)
+        good = acu_sim_kernel_launch_set_param(its, change->offset, change->value, change->size,
+                                               only_asks);
+    else if (its && change->field == cudaGraphKernelNodeFieldEnabled)
+        its->off = only_asks ? its->off : !change->enabled;
+    else
+        good = false;
+    pthread_mutex_unlock(&acu_sim_lock);
+    return good ? 0 : cudaErrorInvalidValue;
+}
+
 int acu_sim_set_node_enabled(const acu_sim_launch *launch,
                              struct CUgraphDeviceUpdatableNode_st *node, int enabled) {
-    pthread_mutex_lock(&acu_sim_lock);
-    acu_sim_kernel_launch *its = find(launch, node);
-    if (its)
-        its->off = !enabled;
-    pthread_mutex_unlock(&acu_sim_lock);
-    return its ? 0 : cudaErrorInvalidValue;
+    const acu_sim_node_change change = {
+        .node = node, .field = cudaGraphKernelNodeFieldEnabled, .enabled = enabled};
+    return change_node(launch, &change, false);
 }
 
 int acu_sim_set_node_grid(const acu_sim_launch *launch, struct CUgraphDeviceUpdatableNode_st *node,
                           const unsigned blocks[3]) {
-    pthread_mutex_lock(&acu_sim_lock);
-    acu_sim_kernel_launch *its = find(launch, node);
-    const bool good = its && acu_sim_kernel_launch_set_grid(its, blocks);
-    pthread_mutex_unlock(&acu_sim_lock);
-    return good ? 0 : cudaErrorInvalidValue;
+    const acu_sim_node_change change = {.node = node,
+                                        .field = cudaGraphKernelNodeFieldGridDim,
+                                        .blocks = {blocks[0], blocks[1], blocks[2]}};
+    return change_node(launch, &change, false);
 }
 
 int acu_sim_set_node_param(const acu_sim_launch *launch, struct CUgraphDeviceUpdatableNode_st *node,
                            size_t offset, const void *value, size_t size) {
-    pthread_mutex_lock(&acu_sim_lock);
-    acu_sim_kernel_launch *its = find(launch, node);
-    const bool good = its && acu_sim_kernel_launch_set_param(its, offset, value, size);
-    pthread_mutex_unlock(&acu_sim_lock);
-    return good ? 0 : cudaErrorInvalidValue;
+    const acu_sim_node_change change = {.node = node,
+                                        .field = cudaGraphKernelNodeFieldParam,
+                                        .offset = offset,
+                                        .value = value,
+                                        .size = size};
+    return change_node(launch, &change, false);
+}
+
+void acu_sim_device_graph_begin(void) {
+    static const acu_sim_graph_calls calls = {.change = change_node,
+                                              .is_for_kernels = is_for_kernels,
+                                              .is_node = is_node,
+                                              .can_set = acu_sim_condition_can_be_set};
+    acu_sim_graph_calls_use(&calls);
 }

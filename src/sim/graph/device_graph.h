@@ -12,6 +12,7 @@
 /* An executable graph that a kernel launched, with a reference. */
 typedef struct acu_sim_child {
     acu_sim_exec *exec;
+    bool is_sibling;
     struct acu_sim_child *next;
 } acu_sim_child;
 
@@ -19,10 +20,15 @@ typedef struct acu_sim_child {
 typedef struct acu_sim_children {
     acu_sim_child *at_once, *behind; /* lists, the first one first */
     unsigned at_once_count, behind_count;
+    unsigned *sibling_count; /* of the graph that this one is beside, and of its siblings */
 } acu_sim_children;
 
-/* Takes the first of a list, as a launch that runs now; NULL: there is none. Under the lock. */
-acu_sim_exec *acu_sim_child_take(acu_sim_child **list);
+/* Lets kernels ask for what is of graphs; called under the lock, when the first graph is made. */
+void acu_sim_device_graph_begin(void);
+
+/* Takes the first of a list, as a launch that runs now, and says whether it is a sibling of the
+ * graph that launched it; NULL: there is none. Under the lock. */
+acu_sim_exec *acu_sim_child_take(acu_sim_child **list, bool *is_sibling);
 /* Ends the launch that was taken, under the lock. */
 void acu_sim_child_end(acu_sim_exec *exec);
 /* Gives up a list, under the lock. */

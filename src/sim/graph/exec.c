@@ -196,7 +196,8 @@ static side side_of(const void *address, bool is_called_host) {
 }
 
 /* Returns whether a device can launch a graph with such a node. It copies what it reaches itself:
- * no arrays, and no memory of the host that is not pinned; and its kernels launch no kernels. */
+ * no arrays, and no memory of the host that is not pinned; and its kernels do not use CUDA's device
+ * runtime. */
 static bool can_launch_on_device(const acu_sim_node *node) {
     if (node->op->type == cudaGraphNodeTypeMemcpy) {
         const struct cudaMemcpy3DParms *copy = &node->op->with.copy.params;
@@ -204,7 +205,7 @@ static bool can_launch_on_device(const acu_sim_node *node) {
                side_of(copy->dstPtr.ptr, false);
     }
     if (node->op->type == cudaGraphNodeTypeKernel)
-        return !acu_sim_execute_launches(node->op->with.launch->function);
+        return !acu_sim_execute_uses_runtime(node->op->with.launch->function);
     return node->op->type == cudaGraphNodeTypeMemset || node->op->type == cudaGraphNodeTypeGraph;
 }
 
@@ -271,7 +272,8 @@ static cudaError_t refuse_launch(cudaGraphInstantiateParams *params, acu_sim_nod
     const cudaError_t result = refuse_node(
         params, node,
         "cannot be launched by a device: with cudaGraphInstantiateFlagDeviceLaunch a graph has "
-        "kernels that launch no kernels, fills, child graphs, and copies without arrays and "
+        "kernels that do not use the device runtime, fills, child graphs, and copies without "
+        "arrays and "
         "pageable memory only");
     if (node->op->type == cudaGraphNodeTypeMemcpy)
         params->result_out = cudaGraphInstantiateMultipleDevicesNotSupported;

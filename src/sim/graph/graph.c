@@ -4,6 +4,7 @@
 #include "sim/caller.h"
 #include "sim/device/device.h"
 #include "sim/graph/conditional.h"
+#include "sim/graph/device_graph.h"
 #include "sim/graph/edge.h"
 #include "sim/graph/graph_memory.h"
 #include "sim/graph/kernel_node.h"
@@ -52,6 +53,7 @@ acu_sim_graph *acu_sim_graph_new(acu_sim_device *device) {
         free(graph);
         return NULL;
     }
+    acu_sim_device_graph_begin();
     *uses = 1;
     graph->uses = uses;
     graph->device = device;

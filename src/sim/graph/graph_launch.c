@@ -37,6 +37,7 @@ struct acu_sim_graph_launch {
     acu_sim_device *device; /* the stream's; NULL: the launch has not begun to run */
     cudaError_t result;     /* the first error */
     acu_sim_children children; /* what its kernels have launched */
+    unsigned siblings;         /* of the launch, that kernels launched */
     /* Used only if the plan has degrees: */
     size_t left;       /* steps to be done */
     unsigned *degrees; /* of each step: how many steps it still waits for */
@@ -124,10 +125,12 @@ static cudaError_t run_children(acu_sim_child **list, acu_sim_graph_launch *laun
     acu_sim_child *left = *list;
     cudaError_t result = cudaSuccess;
     *list = NULL;
-    const acu_sim_children outer = launch->children;
+    acu_sim_children outer = launch->children;
+    bool is_sibling;
     pthread_mutex_lock(&acu_sim_lock);
-    for (acu_sim_exec *exec; !result && (exec = acu_sim_child_take(&left));) {
-        launch->children = (acu_sim_children){.at_once = NULL};
+    for (acu_sim_exec *exec; !result && (exec = acu_sim_child_take(&left, &is_sibling));) {
+        launch->children = (acu_sim_children){.sibling_count = is_sibling ? outer.sibling_count
+                                                                          : &outer.at_once_count};
         self->graph = exec->graph;
         result = run_child(exec, launch);
         acu_sim_child_end(exec);
@@ -153,6 +156,8 @@ static cudaError_t run_step(const acu_sim_step *step, acu_sim_graph_launch *laun
     if (step->op->type != cudaGraphNodeTypeKernel)
         return step->op->run(step->op);
     self->children = &launch->children;
+    if (!launch->children.sibling_count)
+        launch->children.sibling_count = &launch->siblings;
     cudaError_t result = step->op->run(step->op);
     self->children = NULL;
     if (!result && launch->children.at_once)

@@ -274,6 +274,13 @@ static cudaError_t validate_value(const acu_sim_node *node, cudaLaunchAttributeI
 /* How many nodes were ever made updatable; where there is none, no graph is looked through. */
 static uintptr_t updatable_nodes;
 
+enum { HANDLES_APART = 256 };
+
+bool acu_sim_kernel_node_gave_handle(cudaGraphDeviceNode_t handle) {
+    const uintptr_t number = (uintptr_t)handle;
+    return number && number % HANDLES_APART == 0 && number / HANDLES_APART <= updatable_nodes;
+}
+
 cudaGraphDeviceNode_t acu_sim_kernel_node_device_handle(const acu_sim_node *node) {
     const cudaLaunchAttribute *found =
         node->op->type == cudaGraphNodeTypeKernel
@@ -323,7 +330,7 @@ static void give_handle(const acu_sim_node *node, cudaLaunchAttribute *attribute
     cudaGraphDeviceNode_t handle = acu_sim_kernel_node_device_handle(node);
     cudaLaunchAttributeValue *value = (cudaLaunchAttributeValue *)(uintptr_t)theirs;
     if (!handle)
-        handle = (cudaGraphDeviceNode_t)(++updatable_nodes << 8u);
+        handle = (cudaGraphDeviceNode_t)(++updatable_nodes * HANDLES_APART);
     attribute->val.deviceUpdatableKernelNode.devNode = handle;
     value->deviceUpdatableKernelNode.devNode = handle;
 }

@@ -21,6 +21,8 @@ cudaGraphEdgeData acu_sim_kernel_node_edge(const acu_sim_node *from, const acu_s
 
 /* Returns the handle by which kernels change the node; NULL if they cannot. */
 cudaGraphDeviceNode_t acu_sim_kernel_node_device_handle(const acu_sim_node *node);
+/* Returns whether any node ever had the handle. */
+bool acu_sim_kernel_node_gave_handle(cudaGraphDeviceNode_t handle);
 /* Returns whether kernels can change a node of the graph, or of graphs in its nodes. */
 bool acu_sim_graph_is_updatable(const acu_sim_graph *graph);
 /* Returns the node, of the graph or of graphs in its nodes, that kernels change by this handle;

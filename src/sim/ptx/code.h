@@ -163,7 +163,8 @@ struct ptx_code {
     bool spins;              /* a loop may wait for what others write */
     bool recurses;           /* a function may be called while it runs */
     bool allocates;          /* alloca takes local memory */
-    bool launches;           /* the kernel may launch kernels */
+    bool uses_runtime;       /* the kernel may call CUDA's device runtime, as to launch kernels */
+    bool launches_graphs;    /* it may launch graphs */
     uint32_t sites;          /* operations that access memory */
     struct ptx_jit *jit;     /* its machine code; NULL: not made yet */
     struct ptx_arena *arena; /* has all of the above, but `jit` */

@@ -241,8 +241,13 @@ static void do_free(ptx_warp *w, const ptx_op *op) {
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
         uint64_t memory = acu_ptx_call_argument(w, op->more, 0, lane);
-        if (memory && !(machine->release && machine->release(machine->data, memory)))
-            acu_ptx_fail(w, lane, op, 719, memory, "free() of what malloc() did not return");
+        /* Shared and local memory, above 2^48, are overlooked, as all that is no piece. */
+        const int error =
+            machine->release && !(memory >> 48) ? machine->release(machine->data, memory) : 0;
+        if (error)
+            acu_ptx_fail(w, lane, op, error, memory,
+                         error == 719 ? "free() of what is free already"
+                                      : "free() of what is no memory");
     }
 }
 
@@ -254,8 +259,11 @@ static void do_set_conditional(ptx_warp *w, const ptx_op *op) {
     const ptx_machine *machine = w->worker->launch->machine;
     for (uint32_t left = w->mask; left && machine->set_conditional; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
-        machine->set_conditional(machine->data, acu_ptx_call_argument(w, call, 0, lane),
-                                 (unsigned)acu_ptx_call_argument(w, call, 1, lane));
+        const uint64_t handle = acu_ptx_call_argument(w, call, 0, lane);
+        if (!machine->set_conditional(machine->data, handle,
+                                      (unsigned)acu_ptx_call_argument(w, call, 1, lane)))
+            acu_ptx_fail(w, lane, op, 700, handle,
+                         "the graph that the kernel is in has no such conditional handle");
     }
 }
 
@@ -308,8 +316,11 @@ bool acu_ptx_lower_device_call(ptx_lowering *l, const ptx_instruction *i,
     ptx_op *op = acu_ptx_emit(l, n < count ? functions[n].handler : acu_ptx_runtime_call);
     op->more = call;
     op->value = of_runtime;
-    if (of_runtime >= 0 && acu_ptx_runtime_launches(of_runtime))
-        l->code->launches = true;
+    if (of_runtime >= 0) {
+        const bool of_graphs = acu_ptx_runtime_of_graphs(of_runtime);
+        l->code->uses_runtime |= !of_graphs;
+        l->code->launches_graphs |= acu_ptx_runtime_launches_graphs(of_runtime);
+    }
     op->site = acu_ptx_site(l);
     return true;
 }

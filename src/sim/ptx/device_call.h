@@ -5,7 +5,7 @@
 #include "sim/ptx/code.h"
 #include "sim/ptx/warp.h"
 
-enum { PTX_CALL_ARGUMENTS = 5 };
+enum { PTX_CALL_ARGUMENTS = 8 };
 
 /* Where a call's arguments and result are; `more` of its operation. */
 typedef struct ptx_device_call {
@@ -28,8 +28,9 @@ bool acu_ptx_is_device_function(const char *name);
 /* Returns the number of the device runtime's function, for `value` of the operation; -1: the name
  * is of no such function. */
 int acu_ptx_runtime_find(const char *name);
-/* Returns whether a kernel launches kernels by the function of that number. */
-bool acu_ptx_runtime_launches(int number);
+/* Return whether the function of that number is one of graphs; and whether it launches them. */
+bool acu_ptx_runtime_of_graphs(int number);
+bool acu_ptx_runtime_launches_graphs(int number);
 void acu_ptx_runtime_call(ptx_warp *warp, const ptx_op *op);
 
 #endif

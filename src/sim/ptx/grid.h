@@ -35,12 +35,12 @@ typedef struct ptx_machine {
      * returns how many there are; 0: the bytes are not those of one. NULL: there are no such
      * objects. */
     size_t (*multicast)(void *data, uint64_t address, size_t bytes, void **places, size_t room);
-    /* Return memory of the kernels' heap, 0 if there is none; and take it back, false if it is not
-     * such memory. */
+    /* Return memory of the kernels' heap, 0 if there is none; and take it back, which returns the
+     * error that the kernel ends with, or 0. */
     uint64_t (*allocate)(void *data, uint64_t bytes);
-    bool (*release)(void *data, uint64_t address);
-    /* Does what cudaGraphSetConditional() does. */
-    void (*set_conditional)(void *data, uint64_t handle, unsigned value);
+    int (*release)(void *data, uint64_t address);
+    /* Does what cudaGraphSetConditional() does; false where it would reach memory of nobody. */
+    bool (*set_conditional)(void *data, uint64_t handle, unsigned value);
     /* Takes what a thread prints. */
     void (*print)(void *data, const char *text, size_t size);
     /* Takes what the checks find; NULL: nobody does. */

@@ -30,7 +30,11 @@ static const struct {
     {"Malloc", PTX_RUNTIME_MALLOC, 8},
     {"Free", PTX_RUNTIME_FREE, 0},
     {"MemcpyAsync", PTX_RUNTIME_COPY, 0},
+    {"Memcpy2DAsync", PTX_RUNTIME_COPY_ROWS, 0},
+    {"Memcpy3DAsync", PTX_RUNTIME_COPY_BOX, 0},
     {"MemsetAsync", PTX_RUNTIME_SET, 0},
+    {"Memset2DAsync", PTX_RUNTIME_SET_ROWS, 0},
+    {"Memset3DAsync", PTX_RUNTIME_SET_BOX, 0},
     {"StreamCreateWithFlags", PTX_RUNTIME_STREAM_CREATE, 8},
     {"StreamDestroy", PTX_RUNTIME_STREAM_DESTROY, 0},
     {"StreamWaitEvent", PTX_RUNTIME_STREAM_WAIT, 0},
@@ -67,15 +71,18 @@ int acu_ptx_runtime_find(const char *name) {
 static void read_arguments(const ptx_warp *w, const ptx_device_call *from, unsigned lane,
                            ptx_runtime_call *call) {
     for (unsigned n = 0; n < PTX_RUNTIME_ARGUMENTS; n++)
-        if (from->sizes[n] == sizeof call->extents[n])
-            memcpy(call->extents[n], acu_ptx_call_place(w, from, n, lane), sizeof call->extents[n]);
+        if (from->sizes[n] > 8 && from->sizes[n] <= sizeof call->large[n])
+            memcpy(call->large[n], acu_ptx_call_place(w, from, n, lane), from->sizes[n]);
         else if (from->sizes[n])
             call->arguments[n] = acu_ptx_call_argument(w, from, n, lane);
 }
 
-bool acu_ptx_runtime_launches(int number) {
-    return functions[number].function == PTX_RUNTIME_PARAMETER_BUFFER ||
-           functions[number].function == PTX_RUNTIME_LAUNCH;
+bool acu_ptx_runtime_of_graphs(int number) {
+    return functions[number].function >= PTX_RUNTIME_GRAPH_LAUNCH;
+}
+
+bool acu_ptx_runtime_launches_graphs(int number) {
+    return functions[number].function == PTX_RUNTIME_GRAPH_LAUNCH;
 }
 
 /* ---- calls ---- */
@@ -91,8 +98,8 @@ static void do_call(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_runtime_ca
 /* Sets bytes of a node's parameters, which the thread has anywhere. */
 static void set_param(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_runtime_call *call) {
     const uint64_t value = call->arguments[2], size = call->arguments[3];
-    if (value && size)
-        call->in = acu_ptx_memory_at(w, op, lane, PTX_GENERIC, value, size, 1, false);
+    if (value)
+        call->in = size ? acu_ptx_memory_at(w, op, lane, PTX_GENERIC, value, size, 1, false) : "";
     do_call(w, op, lane, call);
 }
 
@@ -124,7 +131,7 @@ static void apply(ptx_warp *w, const ptx_op *op, unsigned lane, const node_updat
     }
     if (update->field == GRID) {
         call->function = PTX_RUNTIME_NODE_SET_GRID;
-        memcpy(call->extents[1], update->to.grid, sizeof update->to.grid);
+        memcpy(call->large[1], update->to.grid, sizeof update->to.grid);
     } else if (update->field == ENABLED) {
         call->function = PTX_RUNTIME_NODE_SET_ENABLED;
         call->arguments[1] = update->to.enabled;
@@ -132,12 +139,15 @@ static void apply(ptx_warp *w, const ptx_op *op, unsigned lane, const node_updat
     do_call(w, op, lane, call);
 }
 
-/* The first update that fails ends the call. */
-static void apply_all(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_runtime_call *call) {
+/* Applies all updates, or only asks whether each can be applied; the first one that cannot be ends
+ * that. */
+static void apply_each(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_runtime_call *call,
+                       bool only_asks) {
     const uint64_t at = call->arguments[0], count = call->arguments[1];
     for (uint64_t n = 0; n < count && !call->result; n++) {
         node_update update;
-        ptx_runtime_call one = {.function = call->function, .thread = call->thread};
+        ptx_runtime_call one = {
+            .function = call->function, .thread = call->thread, .only_asks = only_asks};
         memcpy(&update,
                acu_ptx_memory_at(w, op, lane, PTX_GENERIC, at + n * sizeof update, sizeof update, 8,
                                  false),
@@ -145,6 +155,13 @@ static void apply_all(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_runtime_
         apply(w, op, lane, &update, &one);
         call->result = one.result;
     }
+}
+
+/* Where one update is refused, none is applied. */
+static void apply_all(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_runtime_call *call) {
+    call->result = call->arguments[0] ? 0 : 1; /* cudaErrorInvalidValue */
+    apply_each(w, op, lane, call, true);
+    apply_each(w, op, lane, call, false);
 }
 
 void acu_ptx_runtime_call(ptx_warp *w, const ptx_op *op) {
@@ -159,6 +176,9 @@ void acu_ptx_runtime_call(ptx_warp *w, const ptx_op *op) {
         if (size)
             call.out = acu_ptx_memory_at(w, op, lane, PTX_GENERIC, call.arguments[0], size,
                                          size > 8 ? 8 : size, true);
+        if (call.function == PTX_RUNTIME_COPY_BOX)
+            call.in = acu_ptx_memory_at(w, op, lane, PTX_GENERIC, call.arguments[0],
+                                        PTX_RUNTIME_BOX_BYTES, 8, false);
         if (call.function == PTX_RUNTIME_NODE_UPDATES)
             apply_all(w, op, lane, &call);
         else if (call.function == PTX_RUNTIME_NODE_SET_PARAM)

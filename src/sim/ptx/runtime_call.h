@@ -5,6 +5,7 @@
 #ifndef ACU_SIM_PTX_RUNTIME_CALL_H
 #define ACU_SIM_PTX_RUNTIME_CALL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,7 +25,11 @@ typedef enum ptx_runtime_function {
     PTX_RUNTIME_MALLOC,
     PTX_RUNTIME_FREE,
     PTX_RUNTIME_COPY,
+    PTX_RUNTIME_COPY_ROWS,
+    PTX_RUNTIME_COPY_BOX,
     PTX_RUNTIME_SET,
+    PTX_RUNTIME_SET_ROWS,
+    PTX_RUNTIME_SET_BOX,
     PTX_RUNTIME_STREAM_CREATE,
     PTX_RUNTIME_STREAM_DESTROY,
     PTX_RUNTIME_STREAM_WAIT,
@@ -40,19 +45,24 @@ typedef enum ptx_runtime_function {
     PTX_RUNTIME_NODE_UPDATES, /* the machine gets each as a call of the three above */
 } ptx_runtime_function;
 
-enum { PTX_RUNTIME_ARGUMENTS = 5 };
+enum { PTX_RUNTIME_ARGUMENTS = 8 };
 
 /* The bytes of cudaFuncAttributes that the device runtime writes: up to binaryVersion. */
 enum { PTX_RUNTIME_FUNCTION_BYTES = 40 };
+
+/* The bytes of cudaMemcpy3DParms. */
+enum { PTX_RUNTIME_BOX_BYTES = 160 };
 
 /* A call by one thread. */
 typedef struct ptx_runtime_call {
     ptx_runtime_function function;
     uint64_t thread; /* its number in the grid */
     uint64_t arguments[PTX_RUNTIME_ARGUMENTS];
-    unsigned extents[PTX_RUNTIME_ARGUMENTS][3]; /* of arguments that are a dim3 */
+    unsigned large[PTX_RUNTIME_ARGUMENTS][8]; /* arguments of more than 8 bytes, such as a dim3 */
     void *out;       /* the memory that the function's pointer points to; NULL: it has none */
-    const void *in;  /* what a node's parameter is set to; NULL: nothing */
+    const void *in;  /* what a node's parameter is set to, or what says how a box is copied; NULL:
+                      * nothing */
+    bool only_asks;  /* a change of a node: only whether it can be done */
     uint64_t result; /* for the caller: an error, or an address */
     int fault;       /* the kernel ends with that error; 0: it does not */
     char what[160];  /* why */
