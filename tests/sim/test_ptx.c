@@ -621,6 +621,80 @@ TEST(a_copy_that_waits_brings_what_was_printed) {
     OK(cuModuleUnload(module));
 }
 
+/* Prints a format, which is at the beginning of the memory, with what is 256 bytes behind it.
+ * Returns what vprintf() does. */
+static uint32_t print(const char *format, const void *arguments, size_t size, char *text,
+                      size_t room) {
+    CUmodule module =
+        load_text(HEAD ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
+                       ".entry k(.param .u64 p) {\n.reg .b64 %d<4>;\n.reg .b32 %r<2>;\n"
+                       "ld.param.u64 %d1, [p];\nadd.u64 %d2, %d1, 256;\n{ .param .b64 f;\n"
+                       ".param .b64 a;\n.param .b32 r;\nst.param.b64 [f], %d1;\n"
+                       "st.param.b64 [a], %d2;\ncall.uni (r), vprintf, (f, a);\n"
+                       "ld.param.b32 %r1, [r];\nst.global.u32 [%d1+252], %r1;\n}\nret;\n}\n");
+    CUdeviceptr at;
+    uint32_t result;
+    OK(cuMemAlloc(&at, 512));
+    OK(cuMemcpyHtoD(at, format, strlen(format) + 1));
+    OK(cuMemcpyHtoD(at + 256, arguments, size));
+    text[printed_at_copy(module, at, text, room - 1)] = '\0';
+    OK(cuMemcpyDtoH(&result, at + 252, sizeof result));
+    OK(cuMemFree(at));
+    OK(cuModuleUnload(module));
+    return result;
+}
+
+/* What an H200 printed and returned. */
+TEST(what_printf_prints) {
+    char text[128];
+    const uint32_t words[] = {300, 70000};
+    const uint64_t nothing = 0;
+    assert_int_equal(print("[%hhd] [%hd]", words, sizeof words, text, sizeof text), 2);
+    assert_string_equal(text, "[44] [4464]");
+    assert_int_equal(print("[%d] [%zu]", words, sizeof words, text, sizeof text), 1);
+    assert_string_equal(text, "[300] [%zu]");
+    assert_int_equal(print("[%%] [%5%] [%q] [%]", words, sizeof words, text, sizeof text), 0);
+    assert_string_equal(text, "[%] [%5%] [%q] [%]");
+    assert_int_equal(print("[%s]", &nothing, sizeof nothing, text, sizeof text), 1);
+    assert_string_equal(text, "[(null)]");
+}
+
+/* A text is not cut off. */
+TEST(long_texts_are_printed) {
+    enum { LENGTH = 20000 };
+    static char given[LENGTH + 1], text[LENGTH + 8];
+    CUdeviceptr at;
+    memset(given, 'x', LENGTH);
+    OK(cuMemAlloc(&at, sizeof given));
+    OK(cuMemcpyHtoD(at, given, sizeof given));
+    assert_int_equal(print("%s\n", &at, sizeof at, text, sizeof text), 1);
+    assert_int_equal(strlen(text), LENGTH + 1);
+    OK(cuMemFree(at));
+}
+
+/* Sums of NaN: global memory keeps it as it is, shared memory makes it quiet. An H200 answered. */
+TEST(sums_of_nan) {
+    static const uint64_t one = 0x3ff0000000000000, quiet = 0x7ff8000000000001,
+                          signalling = 0x7ff0000000000004, negative = 0xfff0000000000005,
+                          bit = UINT64_C(1) << 51;
+    const uint64_t sums[][3] = {/* memory, what is added, the sum in global memory */
+                                {one, signalling, signalling},    {signalling, one, signalling},
+                                {quiet, signalling, signalling},  {signalling, quiet, quiet},
+                                {signalling, negative, negative}, {one, one, 0x4000000000000000}};
+    for (size_t n = 0; n < sizeof sums / sizeof *sums; n++) {
+        uint64_t words[4] = {sums[n][0], sums[n][1]};
+        run(HEAD ".entry k(.param .u64 p) {\n.reg .b64 %d<3>;\n.reg .f64 %f<5>;\n"
+                 ".shared .align 8 .f64 s;\nld.param.u64 %d1, [p];\nld.global.f64 %f1, [%d1];\n"
+                 "ld.global.f64 %f2, [%d1+8];\nst.global.f64 [%d1+16], %f1;\n"
+                 "st.shared.f64 [s], %f1;\nred.global.add.f64 [%d1+16], %f2;\n"
+                 "atom.shared.add.f64 %f3, [s], %f2;\nld.shared.f64 %f4, [s];\n"
+                 "st.global.f64 [%d1+24], %f4;\nret;\n}\n",
+            1, 1, (uint32_t *)(void *)words, 8);
+        assert_true(words[2] == sums[n][2]);
+        assert_true(words[3] == (sums[n][2] | (n < 5 ? bit : 0)));
+    }
+}
+
 /* ---- faults ---- */
 
 TEST(faults) {
@@ -630,6 +704,14 @@ TEST(faults) {
     fault(WORD(".shared .b32 s;\n", "ld.shared.u32 %r2, [s+100000];\n"),
           CUDA_ERROR_ILLEGAL_ADDRESS);
     fault(WORD("", "trap;\nmov.u32 %r2, 0;\n"), CUDA_ERROR_LAUNCH_FAILED);
+    fault(WORD("", "brkpt;\nmov.u32 %r2, 0;\n"), CUDA_ERROR_LAUNCH_FAILED);
+    /* Whether there is memory comes before whether the address is aligned. */
+    fault(WORD("", "ld.global.u32 %r2, [%d1+66];\n"), CUDA_ERROR_ILLEGAL_ADDRESS);
+    fault(WORD("", "ld.global.u32 %r2, [%d1+62];\n"), CUDA_ERROR_MISALIGNED_ADDRESS);
+    fault(WORD("", "mov.u32 %r3, 0x100001;\nld.shared.u32 %r2, [%r3];\n"),
+          CUDA_ERROR_ILLEGAL_ADDRESS);
+    fault(WORD("", "mov.u32 %r3, 0x5000001;\nld.shared.u32 %r2, [%r3];\n"),
+          CUDA_ERROR_ILLEGAL_INSTRUCTION); /* of a block that the cluster does not have */
 }
 
 TEST(an_instruction_that_is_not_simulated) {
@@ -681,6 +763,9 @@ int main(void) {
         C(volatile_local_memory),
         C(modifiers_in_another_order),
         C(a_copy_that_waits_brings_what_was_printed),
+        C(what_printf_prints),
+        C(long_texts_are_printed),
+        C(sums_of_nan),
         C(faults),
         C(an_instruction_that_is_not_simulated),
     };

@@ -240,11 +240,16 @@ TEST(the_heap_has_a_limit) {
     assert_int_equal(words[0], 77);
 }
 
+/* Freeing twice, and what is no memory, ends the kernel; other memory is overlooked, as by a GPU.
+ */
 TEST(mistakes_with_the_heap) {
-    fault(HEAP FREE("%d1") "ret;\n}\n", CUDA_ERROR_LAUNCH_FAILED);
+    uint32_t words[16] = {7};
     fault(HEAP MALLOC("64", "%d2") FREE("%d2") FREE("%d2") "ret;\n}\n", CUDA_ERROR_LAUNCH_FAILED);
-    fault(HEAP MALLOC("64", "%d2") "add.u64 %d2, %d2, 16;\n" FREE("%d2") "ret;\n}\n",
-          CUDA_ERROR_LAUNCH_FAILED);
+    fault(HEAP "mov.u64 %d2, 0x123456780;\n" FREE("%d2") "ret;\n}\n", CUDA_ERROR_ILLEGAL_ADDRESS);
+    run(HEAP FREE("%d1") MALLOC("64", "%d2") "add.u64 %d2, %d2, 16;\n" FREE(
+            "%d2") "st.u32 [%d2], 5;\nst.u32 [%d1], 8;\nret;\n}\n",
+        1, 1, words, 16);
+    assert_int_equal(words[0], 8);
 }
 
 /* ---- what a block has ---- */

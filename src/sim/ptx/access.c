@@ -78,12 +78,13 @@ const ptx_range *acu_ptx_memory_range(ptx_warp *w, const ptx_op *op, unsigned la
     return site;
 }
 
+/* What is above 24 bits names a block of the cluster: one that is not there is another error. */
 static char *shared_at(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t offset,
                        size_t bytes) {
     ptx_block *block = acu_ptx_cluster_block(w->block, &offset);
     size_t size = block->shared_bytes;
     if (offset > size || size - offset < bytes)
-        acu_ptx_fail(w, lane, op, 700, offset,
+        acu_ptx_fail(w, lane, op, offset >> 24 ? 715 : 700, offset,
                      "an access of %zu bytes of shared memory, of which the block has %zu", bytes,
                      size);
     return block->shared + offset;
@@ -107,12 +108,9 @@ static char *param_at(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t off
     return (char *)(uintptr_t)w->worker->launch->params + offset;
 }
 
-char *acu_ptx_memory_at(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_space space,
-                        uint64_t address, size_t bytes, size_t align, bool writes) {
-    if (address & (align - 1))
-        acu_ptx_fail(w, lane, op, 716, address,
-                     "an access of %zu bytes, whose address is not a multiple of %zu", bytes,
-                     align);
+/* Returns where the bytes are; what is no memory of the thread ends the kernel. */
+static char *bytes_at(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_space space,
+                      uint64_t address, size_t bytes, bool writes) {
     if ((space == PTX_GENERIC || space == PTX_GLOBAL) && address >= PTX_SHARED_WINDOW) {
         static const ptx_space spaces[] = {PTX_SHARED, PTX_LOCAL, PTX_GENERIC, PTX_PARAM};
         uint64_t window = (address - PTX_SHARED_WINDOW) >> 40,
@@ -139,6 +137,18 @@ char *acu_ptx_memory_at(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_space 
         return range->bytes + (address - range->base);
     }
     }
+}
+
+/* An H200 finds that there is no memory before it finds that an address is not aligned. */
+char *acu_ptx_memory_at(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_space space,
+                        uint64_t address, size_t bytes, size_t align, bool writes) {
+    const uint64_t beyond = address & (align - 1);
+    char *at = bytes_at(w, op, lane, space, address - beyond, bytes, writes);
+    if (beyond)
+        acu_ptx_fail(w, lane, op, 716, address,
+                     "an access of %zu bytes, whose address is not a multiple of %zu", bytes,
+                     align);
+    return at;
 }
 
 /* ---- loads and stores ---- */

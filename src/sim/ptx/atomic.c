@@ -28,13 +28,22 @@ static uint64_t of_float(float value) {
     return bits_of(value);
 }
 
+static bool is_nan_f64(uint64_t bits) {
+    return bits << 1 > UINT64_C(0xffe0000000000000);
+}
+
+/* A GPU's memory keeps NaN as it is, also a signalling one; of two, the one that is added. */
+static uint64_t add_f64(uint64_t a, uint64_t b) {
+    return is_nan_f64(b) ? b : is_nan_f64(a) ? a : bits_of_double(double_of(a) + double_of(b));
+}
+
 /* Combines numbers of floating point. */
 static uint64_t combine_float(ptx_change kind, ptx_type type, uint64_t a, uint64_t b) {
     switch (type) {
     case PTX_F32:
         return of_float(number(as_float(a) + as_float(b)));
     case PTX_F64:
-        return bits_of_double(double_of(a) + double_of(b));
+        return add_f64(a, b);
     case PTX_F16:
         return kind == PTX_CHANGE_ADD   ? add_f16((uint16_t)a, (uint16_t)b)
                : kind == PTX_CHANGE_MIN ? min_f16((uint16_t)a, (uint16_t)b)
@@ -64,7 +73,7 @@ static uint64_t combine(ptx_change change, ptx_type type, uint64_t old, uint64_t
                     type == PTX_F16X2 || type == PTX_BF16X2;
     switch (change) {
     case PTX_CHANGE_ADD:
-        return is_float ? combine_float(PTX_CHANGE_ADD, type, old, b) : old + b;
+        return is_float ? combine_float(PTX_CHANGE_ADD, type, old, b) | c : old + b;
     case PTX_CHANGE_MIN:
         return is_float                 ? combine_float(PTX_CHANGE_MIN, type, old, b)
                : is_below(type, b, old) ? b
@@ -153,6 +162,17 @@ bool acu_ptx_atomic_changes(const ptx_warp *w, const ptx_atomic *a, unsigned lan
     return false;
 }
 
+/* Shared memory adds no f64: a GPU adds as its instruction does, which makes NaN quiet. */
+static uint64_t quieting(const ptx_warp *w, const ptx_atomic *a, const char *at, uint64_t b) {
+    uint64_t old;
+    const bool is_shared =
+        (size_t)(at - w->block->shared) < w->block->shared_bytes && a->type == PTX_F64;
+    if (!is_shared || a->change != PTX_CHANGE_ADD)
+        return 0;
+    memcpy(&old, at, sizeof old);
+    return is_nan_f64(b) || is_nan_f64(old) ? UINT64_C(1) << 51 : 0;
+}
+
 static void do_atomic(ptx_warp *w, const ptx_op *op) {
     const ptx_atomic *a = op->more;
     const void *address = ptx_at(w, op->a);
@@ -164,8 +184,9 @@ static void do_atomic(ptx_warp *w, const ptx_op *op) {
         where = op->flags ? (uint32_t)where : where; /* 32 bits wrap around */
         char *at = acu_ptx_memory_at(w, op, lane, a->space, where, bytes, bytes, true);
         for (unsigned n = 0; n < a->count; n++) {
-            uint64_t b = get(w, a->b[n], lane, a->size),
-                     c = a->change == PTX_CHANGE_CAS ? get(w, a->c, lane, a->size) : 0;
+            uint64_t b = get(w, a->b[n], lane, a->size), c = a->change == PTX_CHANGE_CAS
+                                                                 ? get(w, a->c, lane, a->size)
+                                                                 : quieting(w, a, at, b);
             uint64_t old = acu_ptx_change(a->change, a->type, at + (size_t)n * a->size, b, c);
             if (a->returns)
                 memcpy((char *)ptx_at(w, a->d[n]) + (size_t)lane * a->size, &old, a->size);

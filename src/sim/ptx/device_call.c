@@ -48,10 +48,10 @@ static void read_text(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t add
 
 /* ---- printf ---- */
 
-/* A line that grows; what does not fit is left out, as where a GPU's buffer is full. */
+/* A line that grows; what does not fit is left out, which are 128 KiB here. */
 typedef struct line {
-    char text[8192];
     size_t used;
+    char text[1 << 17];
 } line;
 
 static void add(line *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -75,19 +75,23 @@ static uint64_t next_argument(ptx_warp *w, const ptx_op *op, unsigned lane, uint
     return value;
 }
 
-/* Copies one conversion, from % to its letter, without the lengths, of which `wide` says whether
- * there was an l. An asterisk is replaced by its argument. Returns what is behind it. */
+/* Copies one conversion, from % to its letter, without the lengths. `bytes` gets how long an
+ * integer is: 8 for l, 2 for h, 1 for hh. An asterisk is replaced by its argument. Other lengths,
+ * as z, are none to a GPU, which prints what it does not know. Returns what is behind it. */
 static const char *read_conversion(ptx_warp *w, const ptx_op *op, unsigned lane, const char *at,
-                                   uint64_t *arguments, char *conversion, size_t room, bool *wide) {
+                                   uint64_t *arguments, char *conversion, size_t room,
+                                   unsigned *bytes) {
     size_t used = 0;
-    *wide = false;
+    *bytes = 4;
     for (conversion[used++] = *at++; *at; at++) {
         if (*at == '*') {
             int width = (int)next_argument(w, op, lane, arguments, 4);
             used += (size_t)snprintf(conversion + used, room - used, "%d", width);
-        } else if (*at == 'l' || *at == 'j' || *at == 'z' || *at == 't') {
-            *wide = true;
-        } else if (*at != 'h' && *at != 'L') {
+        } else if (*at == 'l') {
+            *bytes = 8;
+        } else if (*at == 'h') {
+            *bytes = *bytes == 2 ? 1 : 2;
+        } else if (*at != 'L') {
             conversion[used++] = *at;
             if (!strchr("0123456789.+-# ", *at)) {
                 at++;
@@ -106,23 +110,29 @@ static const char *read_conversion(ptx_warp *w, const ptx_op *op, unsigned lane,
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 static void add_conversion(ptx_warp *w, const ptx_op *op, unsigned lane, line *out,
-                           char *conversion, bool wide, uint64_t *arguments) {
+                           char *conversion, unsigned size, uint64_t *arguments) {
     size_t length = strlen(conversion);
-    char letter = conversion[length - 1], text[4096];
+    char letter = conversion[length - 1], text[1 << 16];
+    const unsigned word = size == 8 ? 8 : 4; /* bytes of the argument */
     double real;
     uint64_t bits;
     switch (letter) {
     case 'd':
     case 'i':
-        bits = next_argument(w, op, lane, arguments, wide ? 8 : 4);
+        bits = next_argument(w, op, lane, arguments, word);
         memcpy(conversion + length - 1, "lld", 4);
-        add(out, conversion, wide ? (long long)bits : (long long)(int)bits);
+        add(out, conversion,
+            size == 8   ? (long long)bits
+            : size == 4 ? (long long)(int)bits
+            : size == 2 ? (long long)(short)bits
+                        : (long long)(signed char)bits);
         break;
     case 'u':
     case 'x':
     case 'X':
     case 'o':
-        bits = next_argument(w, op, lane, arguments, wide ? 8 : 4);
+        bits = next_argument(w, op, lane, arguments, word);
+        bits &= UINT64_MAX >> (64 - 8 * size);
         conversion[length - 1] = 'l';
         conversion[length] = 'l';
         conversion[length + 1] = letter;
@@ -136,8 +146,9 @@ static void add_conversion(ptx_warp *w, const ptx_op *op, unsigned lane, line *o
         add(out, conversion, (void *)(uintptr_t)next_argument(w, op, lane, arguments, 8));
         break;
     case 's':
-        read_text(w, op, lane, next_argument(w, op, lane, arguments, 8), text, sizeof text);
-        add(out, conversion, text);
+        bits = next_argument(w, op, lane, arguments, 8);
+        read_text(w, op, lane, bits, text, sizeof text);
+        add(out, conversion, bits ? text : "(null)");
         break;
     case 'e':
     case 'E':
@@ -152,7 +163,7 @@ static void add_conversion(ptx_warp *w, const ptx_op *op, unsigned lane, line *o
         add(out, conversion, real);
         break;
     case '%':
-        add(out, "%%");
+        add(out, "%s", length == 2 ? "%" : conversion);
         break;
     default:
         add(out, "%s", conversion);
@@ -161,13 +172,16 @@ static void add_conversion(ptx_warp *w, const ptx_op *op, unsigned lane, line *o
 }
 #pragma GCC diagnostic pop
 
-static void print_lane(ptx_warp *w, const ptx_op *op, unsigned lane, const char *format,
-                       uint64_t arguments) {
+/* Returns how many conversions had an argument. */
+static int print_lane(ptx_warp *w, const ptx_op *op, unsigned lane, const char *format,
+                      uint64_t arguments) {
     const ptx_machine *machine = w->worker->launch->machine;
-    line out = {.used = 0};
+    line out;
+    int converted = 0;
+    out.used = 0;
     while (*format) {
         char conversion[128];
-        bool wide;
+        unsigned bytes;
         if (*format != '%') {
             size_t plain = strcspn(format, "%");
             add(&out, "%.*s", (int)plain, format);
@@ -175,11 +189,14 @@ static void print_lane(ptx_warp *w, const ptx_op *op, unsigned lane, const char 
             continue;
         }
         format =
-            read_conversion(w, op, lane, format, &arguments, conversion, sizeof conversion, &wide);
-        add_conversion(w, op, lane, &out, conversion, wide, &arguments);
+            read_conversion(w, op, lane, format, &arguments, conversion, sizeof conversion, &bytes);
+        const uint64_t before = arguments;
+        add_conversion(w, op, lane, &out, conversion, bytes, &arguments);
+        converted += arguments != before;
     }
     if (machine->print)
         machine->print(machine->data, out.text, out.used);
+    return converted;
 }
 
 /* int vprintf(const char *format, void *arguments) */
@@ -189,10 +206,7 @@ static void do_vprintf(ptx_warp *w, const ptx_op *op) {
         unsigned lane = (unsigned)__builtin_ctz(left);
         char format[4096];
         read_text(w, op, lane, acu_ptx_call_argument(w, call, 0, lane), format, sizeof format);
-        print_lane(w, op, lane, format, acu_ptx_call_argument(w, call, 1, lane));
-        int result = 0;
-        for (const char *at = format; (at = strchr(at, '%')) != NULL; at++)
-            result++;
+        const int result = print_lane(w, op, lane, format, acu_ptx_call_argument(w, call, 1, lane));
         acu_ptx_call_return(w, call, lane, (uint64_t)result);
     }
 }

@@ -141,12 +141,12 @@ ptx_lower acu_ptx_lower_activemask, acu_ptx_lower_async, acu_ptx_lower_createpol
     acu_ptx_lower_isspacep, acu_ptx_lower_ldmatrix, acu_ptx_lower_matrix_access, acu_ptx_lower_mma,
     acu_ptx_lower_movmatrix, acu_ptx_lower_stmatrix, acu_ptx_lower_wmma, acu_ptx_lower_mapa,
     acu_ptx_lower_mbarrier, acu_ptx_lower_load, acu_ptx_lower_lop3, acu_ptx_lower_match,
-    acu_ptx_lower_mov, acu_ptx_lower_multimem, acu_ptx_lower_nothing, acu_ptx_lower_redux,
-    acu_ptx_lower_query, acu_ptx_lower_suld, acu_ptx_lower_sured, acu_ptx_lower_sust,
-    acu_ptx_lower_tensormap, acu_ptx_lower_tex, acu_ptx_lower_tld4, acu_ptx_lower_return,
-    acu_ptx_lower_set, acu_ptx_lower_setp, acu_ptx_lower_shfl, acu_ptx_lower_store,
-    acu_ptx_lower_trap, acu_ptx_lower_video, acu_ptx_lower_vote, acu_ptx_lower_wgmma,
-    acu_ptx_lower_setmaxnreg, acu_ptx_lower_alloca, acu_ptx_lower_stacksave,
+    acu_ptx_lower_brkpt, acu_ptx_lower_mov, acu_ptx_lower_multimem, acu_ptx_lower_nothing,
+    acu_ptx_lower_redux, acu_ptx_lower_query, acu_ptx_lower_suld, acu_ptx_lower_sured,
+    acu_ptx_lower_sust, acu_ptx_lower_tensormap, acu_ptx_lower_tex, acu_ptx_lower_tld4,
+    acu_ptx_lower_return, acu_ptx_lower_set, acu_ptx_lower_setp, acu_ptx_lower_shfl,
+    acu_ptx_lower_store, acu_ptx_lower_trap, acu_ptx_lower_video, acu_ptx_lower_vote,
+    acu_ptx_lower_wgmma, acu_ptx_lower_setmaxnreg, acu_ptx_lower_alloca, acu_ptx_lower_stacksave,
     acu_ptx_lower_stackrestore, acu_ptx_lower_istypep;
 
 /* Returns whether the instruction is st.async or red.async, which acu_ptx_lower_async() lowers. */

@@ -120,6 +120,16 @@ static void trap(ptx_warp *w, const ptx_op *op) {
     acu_ptx_fail(w, (unsigned)__builtin_ctz(w->mask), op, 719, 0, "the kernel executed trap");
 }
 
+/* Nobody debugs the kernel. */
+static void brkpt(ptx_warp *w, const ptx_op *op) {
+    acu_ptx_fail(w, (unsigned)__builtin_ctz(w->mask), op, 719, 0, "the kernel executed brkpt");
+}
+
+void acu_ptx_lower_brkpt(ptx_lowering *l, const ptx_instruction *i) {
+    (void)i;
+    acu_ptx_emit(l, brkpt);
+}
+
 void acu_ptx_lower_trap(ptx_lowering *l, const ptx_instruction *i) {
     (void)i;
     acu_ptx_emit(l, trap);

@@ -20,7 +20,7 @@ static const lowering_row rows[] = {
     {"bar", acu_ptx_lower_barrier, false, PTX_WRITES_ANY},
     {"barrier", acu_ptx_lower_barrier, false, PTX_WRITES_ANY},
     {"bra", acu_ptx_lower_branch, true, PTX_WRITES_NOTHING},
-    {"brkpt", acu_ptx_lower_nothing, false, PTX_WRITES_NOTHING},
+    {"brkpt", acu_ptx_lower_brkpt, false, PTX_WRITES_NOTHING},
     {"brx", acu_ptx_lower_brx, false, PTX_WRITES_NOTHING},
     {"call", acu_ptx_lower_call, false, PTX_WRITES_ANY},
     {"cp", acu_ptx_lower_cp, false, PTX_WRITES_NOTHING},

@@ -203,26 +203,6 @@ static void check_reduction(const tile_copy *t, ptx_type type) {
                      "tensor map with CU_TENSOR_MAP_DATA_TYPE_UINT64");
 }
 
-static bool is_nan_f64(uint64_t bits) {
-    return bits << 1 > UINT64_C(0xffe0000000000000);
-}
-
-/* Changes an element of the tensor. An H200's sum of two f64, one of which is NaN, is that one as
- * it is, also if it is signalling; it was not asked about two, of which the tensor's is taken. */
-static void reduce_element(ptx_change change, ptx_type type, char *at, uint64_t value) {
-    uint64_t old;
-    if (type == PTX_F64) {
-        memcpy(&old, at, sizeof old);
-        if (is_nan_f64(old))
-            return;
-        if (is_nan_f64(value)) {
-            memcpy(at, &value, sizeof value);
-            return;
-        }
-    }
-    acu_ptx_change(change, type, at, value, 0);
-}
-
 static void store_row(tile_copy *t, char *row) {
     const tensor_copy *c = t->op->more;
     unsigned begin;
@@ -240,7 +220,7 @@ static void store_row(tile_copy *t, char *row) {
     for (size_t at = 0; c->reduces && at < inside; at += t->size) {
         uint64_t value = 0;
         memcpy(&value, from + at, t->size);
-        reduce_element(c->change, type, elements + at, value);
+        acu_ptx_change(c->change, type, elements + at, value, 0);
     }
 }
 

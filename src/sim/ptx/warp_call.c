@@ -144,7 +144,8 @@ ptx_step acu_ptx_flow_call(ptx_warp *w, const ptx_op *op) {
     for (unsigned i = 1; i < w->code->function_count; i++)
         if (w->code->functions[i].address == target)
             return call(w, op, &w->code->functions[i]);
-    acu_ptx_fail(w, (unsigned)__builtin_ctz(w->mask), op, 718, target,
+    /* An H200 finds no memory there; it hangs where the address is NULL. */
+    acu_ptx_fail(w, (unsigned)__builtin_ctz(w->mask), op, target ? 700 : 718, target,
                  "no function is at the address that is called%s", target ? "" : ", which is NULL");
 }
 
