@@ -657,6 +657,10 @@ TEST(what_printf_prints) {
     assert_string_equal(text, "[%] [%5%] [%q] [%]");
     assert_int_equal(print("[%s]", &nothing, sizeof nothing, text, sizeof text), 1);
     assert_string_equal(text, "[(null)]");
+    /* The buffer of what is printed stays as it is, while the heap is not used yet. */
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 2 << 20));
+    expect_reason("a kernel that prints was launched already");
+    OK(cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 8 << 20));
 }
 
 /* A text is not cut off. */

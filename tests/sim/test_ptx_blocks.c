@@ -250,6 +250,12 @@ TEST(mistakes_with_the_heap) {
             "%d2") "st.u32 [%d2], 5;\nst.u32 [%d1], 8;\nret;\n}\n",
         1, 1, words, 16);
     assert_int_equal(words[0], 8);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 16 << 20));
+    expect_reason("a kernel that allocates was launched already");
+    OK(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 1000000));
+    size_t value;
+    OK(cuCtxGetLimit(&value, CU_LIMIT_PRINTF_FIFO_SIZE));
+    assert_int_equal(value, 1000192);
 }
 
 /* ---- what a block has ---- */

@@ -94,6 +94,13 @@ bool acu_sim_execute_uses_runtime(const acu_sim_function *function) {
     return acu_sim_execute_prepare(function) && function->entry->code->uses_runtime;
 }
 
+void acu_sim_execute_fix_limits(const acu_sim_function *function) {
+    acu_sim_context *context = function->module->context;
+    const ptx_code *code = function->entry->code;
+    context->prints |= code && code->prints;
+    context->allocates |= code && code->uses_heap;
+}
+
 bool acu_sim_execute_launches_graphs(const acu_sim_function *function) {
     return acu_sim_execute_prepare(function) && function->entry->code->launches_graphs;
 }
@@ -415,6 +422,9 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
                              (unsigned)acu_sim_device_attribute(m.device, cudaDevAttrClockRate)};
     const unsigned threads = prepared->block[0] * prepared->block[1] * prepared->block[2];
     ptx_fault fault;
+    pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_execute_fix_limits(function);
+    pthread_mutex_unlock(&acu_sim_lock);
     ptx_launch launch = {
         .code = function->entry->code,
         .machine = &needs,

@@ -20,6 +20,10 @@ const char *acu_sim_execute_why(const acu_sim_function *function);
 bool acu_sim_execute_uses_runtime(const acu_sim_function *function);
 bool acu_sim_execute_launches_graphs(const acu_sim_function *function);
 
+/* Fixes the limits of the context that the kernel uses, of what it prints and of its heap; called
+ * under the lock, when it is launched. */
+void acu_sim_execute_fix_limits(const acu_sim_function *function);
+
 /* Executes a launch whose kernel was prepared, and adds what it launches to `children`. The lock is
  * not held. The error returned is the context's: it is sticky. */
 cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,

@@ -639,6 +639,8 @@ cudaError_t acu_sim_kernel_launch_submit(cudaStream_t handle, const void *functi
     if (result && result != cudaErrorInvalidResourceHandle && stream->capture)
         acu_sim_capture_invalidate(stream->capture);
     SIM_TRY(result);
+    if (!stream->capture)
+        acu_sim_execute_fix_limits(prepared->function);
     acu_sim_op *op = acu_sim_kernel_launch_op(prepared);
     return op ? submit_op(stream, op) : cudaErrorMemoryAllocation;
 }

@@ -16,7 +16,8 @@ struct acu_sim_context {
     unsigned flags; /* if `made` */
     unsigned users; /* who must call cuCtxDetach(): its creator, and each cuCtxAttach() */
     unsigned long long id;
-    size_t limits[16]; /* by cudaLimit */
+    size_t limits[16];      /* by cudaLimit */
+    bool prints, allocates; /* a kernel that may do so was launched: those limits are fixed */
     enum cudaFuncCache cache;
     acu_sim_stream *legacy;           /* the legacy default stream; NULL: not used yet */
     acu_sim_execution_context *whole; /* of all its streams, once it was asked for; or NULL */

@@ -277,16 +277,22 @@ static size_t at_least(size_t value, size_t least) {
     return value < least ? least : value;
 }
 
+/* Returns the value, rounded up; one that is too large for that stays. */
+static size_t in_units(size_t value, size_t unit) {
+    return value > SIZE_MAX - unit ? value : (value + unit - 1) / unit * unit;
+}
+
 /* Returns what becomes of a value that was asked for. */
 static size_t rounded_limit(const acu_sim_device *d, enum cudaLimit limit, size_t value) {
-    size_t unit = acu_sim_device_persisting_unit(d);
+    const size_t unit = acu_sim_device_persisting_unit(d), most_printed = (size_t)2 << 30;
     switch ((int)limit) {
     case cudaLimitStackSize:
         return (value + 15) & ~(size_t)15;
     case cudaLimitPrintfFifoSize:
-        return at_least(value, (size_t)512 << 10);
+        return value > most_printed ? most_printed
+                                    : in_units(at_least(value, (size_t)512 << 10), 256);
     case cudaLimitMallocHeapSize:
-        return at_least(value, (size_t)4 << 20);
+        return in_units(at_least(value, (size_t)4 << 20), (size_t)64 << 10);
     case cudaLimitDevRuntimePendingLaunchCount:
         return at_least(value, 32);
     case cudaLimitPersistingL2CacheSize:
@@ -305,6 +311,11 @@ static cudaError_t set_limit(acu_sim_context *context, enum cudaLimit limit, siz
     if (limit == cudaLimitPersistingL2CacheSize &&
         value > (size_t)acu_sim_device_attribute(d, cudaDevAttrMaxPersistingL2CacheSize))
         return cudaErrorInvalidValue;
+    if ((limit == cudaLimitPrintfFifoSize && context->prints) ||
+        (limit == cudaLimitMallocHeapSize && context->allocates))
+        return SIM_REFUSE(
+            cudaErrorInvalidValue, "a kernel that %s was launched already: set the limit before",
+            context->prints && limit == cudaLimitPrintfFifoSize ? "prints" : "allocates");
     context->limits[limit] = rounded_limit(d, limit, value);
     return cudaSuccess;
 }

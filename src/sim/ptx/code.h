@@ -165,6 +165,7 @@ struct ptx_code {
     bool allocates;          /* alloca takes local memory */
     bool uses_runtime;       /* the kernel may call CUDA's device runtime, as to launch kernels */
     bool launches_graphs;    /* it may launch graphs */
+    bool prints, uses_heap;  /* it may call printf(); malloc() or free() */
     uint32_t sites;          /* operations that access memory */
     struct ptx_jit *jit;     /* its machine code; NULL: not made yet */
     struct ptx_arena *arena; /* has all of the above, but `jit` */

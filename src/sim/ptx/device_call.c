@@ -330,6 +330,9 @@ bool acu_ptx_lower_device_call(ptx_lowering *l, const ptx_instruction *i,
     ptx_op *op = acu_ptx_emit(l, n < count ? functions[n].handler : acu_ptx_runtime_call);
     op->more = call;
     op->value = of_runtime;
+    l->code->prints |= n < count && functions[n].handler == do_vprintf;
+    l->code->uses_heap |=
+        n < count && (functions[n].handler == do_malloc || functions[n].handler == do_free);
     if (of_runtime >= 0) {
         const bool of_graphs = acu_ptx_runtime_of_graphs(of_runtime);
         l->code->uses_runtime |= !of_graphs;
