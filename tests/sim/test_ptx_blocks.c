@@ -97,6 +97,23 @@ TEST(a_bulk_copy_and_its_mbarrier) {
         assert_int_equal(words[n], 63 - n);
 }
 
+/* Two warps wait for each other 100 times. Who has asked in vain gives the other one its turn at
+ * once: it does not ask 64 times before, which took most of the time of CUTLASS's pipelines. */
+TEST(waits_ask_an_mbarrier_seldom) {
+    uint32_t tries[64] = {0};
+    run(BARRIER "mov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 0;\n"
+                "@%p1 mbarrier.init.shared.b64 [m], 64;\nbar.sync 0;\nmov.u32 %r2, 0;\n"
+                "mov.u32 %r3, 0;\nN:\nmbarrier.arrive.shared.b64 _, [m];\n"
+                "and.b32 %r4, %r2, 1;\nW:\nadd.u32 %r3, %r3, 1;\n"
+                "mbarrier.try_wait.parity.shared.b64 %p2, [m], %r4;\n@!%p2 bra W;\n"
+                "add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p3, %r2, 100;\n@%p3 bra N;\n"
+                "mul.wide.u32 %d2, %r1, 4;\nadd.u64 %d2, %d1, %d2;\nst.global.u32 [%d2], %r3;\n"
+                "ret;\n}\n",
+        1, 64, tries, 64);
+    for (unsigned n = 0; n < 64; n++)
+        assert_in_range(tries[n], 100, 300);
+}
+
 TEST(mistakes_with_an_mbarrier) {
     fault(BARRIER "mbarrier.init.shared.b64 [m], 0;\nret;\n}\n", CUDA_ERROR_LAUNCH_FAILED);
     fault(BARRIER "mbarrier.init.shared.b64 [m], 1;\nmbarrier.arrive.shared.b64 _, [m], 2;\n"
@@ -364,6 +381,7 @@ int main(void) {
         C(processors_are_counted_once),
         C(copies_to_shared_memory),
         C(phases_of_an_mbarrier),
+        C(waits_ask_an_mbarrier_seldom),
         C(a_bulk_copy_and_its_mbarrier),
         C(mistakes_with_an_mbarrier),
         C(bulk_copies_that_reduce),

@@ -173,6 +173,14 @@ static void do_mbarrier(ptx_warp *w, const ptx_op *op) {
         do_lane(w, op, (unsigned)__builtin_ctz(left));
 }
 
+/* If no lane's phase is complete, the next backward branch gives others their turn: the warps of a
+ * cluster run one after the other, so that nothing comes while this one asks again. */
+static void do_wait(ptx_warp *w, const ptx_op *op) {
+    do_mbarrier(w, op);
+    if (!(*(const uint32_t *)ptx_at(w, op->d) & w->mask) && w->backward < PTX_SPINS)
+        w->backward = PTX_SPINS;
+}
+
 static void do_pending_count(ptx_warp *w, const ptx_op *op) {
     const uint64_t *states = ptx_at(w, op->a);
     uint32_t *d = ptx_at(w, op->d);
@@ -250,7 +258,7 @@ void acu_ptx_lower_mbarrier(ptx_lowering *l, const ptx_instruction *i) {
                                              .strong = true,
                                              .apart = true,
                                              .releases = true});
-    ptx_op *op = acu_ptx_emit(l, do_mbarrier);
+    ptx_op *op = acu_ptx_emit(l, waits ? do_wait : do_mbarrier);
     op->a = address.slot;
     op->value = address.offset;
     op->b = value;
