@@ -96,14 +96,12 @@ static void read_types(const char *names) {
     p.b_type = type_of(of[2]);
 }
 
-/* Chooses two of four units, and their order; of tf32 one of two. */
+/* Chooses two of four units, perhaps one twice, in any order, as an H200 takes them; of tf32 the
+ * upper half of an element and a lower one, which is 0. */
 static unsigned choose(void) {
     if (p.a_type->bits == 32)
-        return below(2) ? 0xe : 0x4;
-    unsigned first = below(4), second = (first + 1 + below(3)) % 4;
-    if (p.ordered && first > second)
-        return second | first << 2;
-    return first | second << 2;
+        return below(2) * 2 | (below(2) * 2 + 1) << 2;
+    return below(16);
 }
 
 /* Fills in a row's group of four units, of which two are stored. */
@@ -111,13 +109,13 @@ static void make_group(unsigned row, unsigned group) {
     unsigned bits = p.metadata[row][group] = choose(), each = p.a_type->bits == 4 ? 2 : 1;
     if (p.a_type->bits == 32) {
         int value = p.stored[row * (p.k / 2) + group] = random_of(p.a_type);
-        p.a[row * p.k + group * 2 + (bits == 0xe)] = value;
+        p.a[row * p.k + group * 2 + (bits >> 3)] = value;
         return;
     }
     for (unsigned n = 0; n < 2 * each; n++) {
         unsigned unit = group * 4 + (n / each ? bits >> 2 : bits & 3);
         int value = p.stored[row * (p.k / 2) + group * 2 * each + n] = random_of(p.a_type);
-        p.a[row * p.k + unit * each + n % each] = value;
+        p.a[row * p.k + unit * each + n % each] += value;
     }
 }
 
@@ -280,25 +278,34 @@ TEST(infinities_that_nobody_selects) {
         assert_int_equal(words[lane * LANE_WORDS + AT_D], 0x41000000); /* 8 */
 }
 
-static void check_fault(const char *text, uint32_t metadata, int code) {
-    uint32_t words[32 * LANE_WORDS] = {0};
-    make_ones(words);
-    words[5 * 4 * LANE_WORDS + AT_E] = metadata;
-    SAYS((CUresult)code, run_kernel(text ? text : write_kernel(), words));
-    begin_on("9.0");
-}
-
-TEST(metadata_that_cannot_be) {
-    check_fault(NULL, 0x44454444, 719); /* the same one twice */
+/* A product of tf32 takes each half of an element of b from where the metadata say, as an H200
+ * does. Here b is 1.5, whose upper half is 0x3fc0 and whose lower one is 0. */
+TEST(halves_of_elements) {
+    static const struct {
+        uint32_t metadata, sum;
+    } cases[] = {
+        {0x44444444, 0x40c00000}, /* four times 1.5 */
+        {0x66666666, 0x40c00000}, /* the lower half of the other element is 0, too */
+        {0x00000000, 0},          /* both halves are the lower one */
+        {0x55555555, 0x40c02000}, /* both are the upper one, of which 3 bits count below */
+        {0xdddddddd, 0x40c02000},
+    };
     read_types("f32.tf32.tf32.f32");
     p.k = 8;
     p.selector = 0;
-    p.ordered = false;
-    check_fault(write_kernel(), 0x44944444, 719);
-    read_types("f32.f16.f16.f32");
-    p.k = 16;
-    p.ordered = true;
-    check_fault(write_kernel(), 0x44144444, 719); /* the second before the first */
+    p.ordered = p.saturates = false;
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        uint32_t words[32 * LANE_WORDS] = {0};
+        for (unsigned lane = 0; lane < 32; lane++) {
+            uint32_t *word = words + (size_t)lane * LANE_WORDS;
+            word[0] = word[1] = 0x3f800000;
+            word[AT_B] = word[AT_B + 1] = 0x3fc00000;
+            word[AT_E] = cases[n].metadata;
+        }
+        OK(run_kernel(write_kernel(), words));
+        for (unsigned lane = 0; lane < 32; lane++)
+            assert_int_equal(words[lane * LANE_WORDS + AT_D], cases[n].sum);
+    }
 }
 
 TEST(products_that_are_refused) {
@@ -334,8 +341,8 @@ TEST(products_that_are_refused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        C(products_of_all_shapes),  C(products_on_older_devices), C(infinities_that_nobody_selects),
-        C(metadata_that_cannot_be), C(products_that_are_refused),
+        C(products_of_all_shapes), C(products_on_older_devices), C(infinities_that_nobody_selects),
+        C(halves_of_elements),     C(products_that_are_refused),
     };
     return RUN(tests);
 }

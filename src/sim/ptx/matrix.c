@@ -237,7 +237,6 @@ static void take_words(ptx_lowering *l, const ptx_instruction *i, ptx_product *p
     acu_ptx_words(l, i, &words);
     int variant = acu_ptx_take_one(&words, "sp sp::ordered_metadata");
     p->sparse = variant >= 0;
-    p->ordered = variant == 1;
     acu_ptx_take(&words, "mma");
     acu_ptx_need(l, &words, "sync");
     acu_ptx_take(&words, "aligned");

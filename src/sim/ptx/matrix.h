@@ -50,7 +50,7 @@ typedef struct ptx_product {
     bool by_group; /* of wgmma */
     /* Of sparse matrices, whose k is what is stored of a: the lanes' metadata, how many of four
      * lanes have a part of it that counts, and which of them. */
-    bool sparse, ordered;
+    bool sparse;
     uint8_t selected, selector;
     ptx_slot metadata;
     const struct ptx_matrix_loops *loops;
@@ -110,8 +110,7 @@ void acu_ptx_multiply(ptx_tile *tile, const ptx_product *product, int capability
 extern ptx_handler acu_ptx_multiply_sparse;
 /* Multiplies the matrices of a tile whose b has twice its k, of which the metadata of the warp
  * select what a is multiplied with. */
-void acu_ptx_multiply_selected(ptx_warp *warp, const ptx_op *op, const ptx_product *product,
-                               ptx_tile *tile);
+void acu_ptx_multiply_selected(const ptx_warp *warp, const ptx_product *product, ptx_tile *tile);
 
 /* Returns how many registers the m x k matrix a, or the k x n matrix b with n as `rows`, needs. */
 unsigned acu_ptx_fragment_size(ptx_element element, unsigned rows, unsigned k);

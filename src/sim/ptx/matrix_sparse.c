@@ -19,49 +19,55 @@ static unsigned bits_of_units(const ptx_warp *w, const ptx_product *p, unsigned 
     return metadata[lane] >> (number % each * 4 + (narrow ? 0 : row / 8 * 16)) & 15;
 }
 
-static _Noreturn void fail(ptx_warp *w, const ptx_op *op, unsigned row, unsigned bits) {
-    acu_ptx_fail(w, row % 8 * 4, op, 719, 0,
-                 "the metadata of a sparse matrix has 0x%x for four units of row %u", bits, row);
+/* Returns which of all units along k the n-th one is that is stored of a row. What the metadata say
+ * is done: also a unit twice, or in another order than the instruction says. */
+static unsigned unit_of(const ptx_warp *w, const ptx_product *p, unsigned row, unsigned n) {
+    unsigned number = n / 2, bits = bits_of_units(w, p, row, number);
+    return number * 4 + (n % 2 ? bits >> 2 : bits & 3);
 }
 
 /* Returns the k of the n-th element that is stored of a row. */
-static unsigned place_of(ptx_warp *w, const ptx_op *op, const ptx_product *p, unsigned row,
-                         unsigned n) {
-    bool is_tf32 = p->a.element == PTX_E_TF32, pairs = ptx_element_bits(p->a.element) == 4;
-    unsigned unit = pairs ? n / 2 : n; /* that is stored */
-    unsigned number = is_tf32 ? unit : unit / 2, bits = bits_of_units(w, p, row, number);
-    unsigned first = bits & 3, second = bits >> 2;
-    if (is_tf32) {
-        if (bits != 0x4 && bits != 0xe)
-            fail(w, op, row, bits);
-        return number * 2 + first / 2;
-    }
-    if (first == second || (p->ordered && first > second))
-        fail(w, op, row, bits);
-    unsigned place = number * 4 + (unit % 2 ? second : first);
-    return pairs ? place * 2 + n % 2 : place;
+static unsigned place_of(const ptx_warp *w, const ptx_product *p, unsigned row, unsigned n) {
+    bool pairs = ptx_element_bits(p->a.element) == 4;
+    return pairs ? unit_of(w, p, row, n / 2) * 2 + n % 2 : unit_of(w, p, row, n);
 }
 
 enum { BLOCK = 8 }; /* columns that lie together in a tile */
 
+/* Copies one unit of each column of b: half of the bits of an element of tf32. */
+static void select_half(const uint32_t *all, unsigned unit, bool high, uint32_t *one) {
+    for (unsigned n = 0; n < BLOCK; n++) {
+        uint32_t half = all[unit / 2 * BLOCK + n] >> (unit % 2 * 16) & 0xffff;
+        one[n] = high ? one[n] | half << 16 : half;
+    }
+}
+
 /* Copies the rows of b that a row of a selects. */
-static void select_rows(ptx_warp *w, const ptx_op *op, const ptx_product *p, const ptx_tile *all,
-                        unsigned row, ptx_tile *one) {
+static void select_rows(const ptx_warp *w, const ptx_product *p, const ptx_tile *all, unsigned row,
+                        ptx_tile *one) {
+    const bool is_tf32 = p->a.element == PTX_E_TF32;
     for (unsigned n = 0; n < p->k; n++) {
-        unsigned place = place_of(w, op, p, row, n);
-        for (unsigned block = 0; block * BLOCK < p->n; block++)
-            memcpy(one->b + (block * p->k + n) * (size_t)BLOCK,
-                   all->b + (block * 2 * p->k + place) * (size_t)BLOCK, BLOCK * sizeof *one->b);
+        const unsigned low = is_tf32 ? unit_of(w, p, row, 2 * n) : 0,
+                       high = is_tf32 ? unit_of(w, p, row, 2 * n + 1) : 0,
+                       place = is_tf32 ? 0 : place_of(w, p, row, n);
+        for (unsigned block = 0; block * BLOCK < p->n; block++) {
+            const uint32_t *from = all->b + (size_t)block * 2 * p->k * BLOCK;
+            uint32_t *to = one->b + (block * p->k + n) * (size_t)BLOCK;
+            if (is_tf32) {
+                select_half(from, low, false, to);
+                select_half(from, high, true, to);
+            } else
+                memcpy(to, from + place * (size_t)BLOCK, BLOCK * sizeof *to);
+        }
     }
 }
 
 /* Multiplies a row with those rows of b that it selects. */
-static void multiply_row(ptx_warp *w, const ptx_op *op, const ptx_product *p, ptx_tile *all,
-                         unsigned row) {
+static void multiply_row(const ptx_warp *w, const ptx_product *p, ptx_tile *all, unsigned row) {
     ptx_tile one = {.m = 1, .n = p->n, .k = p->k};
     memset(one.a, 0, BLOCK * sizeof *one.a); /* whole vectors are read */
     memcpy(one.a, all->a + (size_t)row * p->k, p->k * sizeof *one.a);
-    select_rows(w, op, p, all, row, &one);
+    select_rows(w, p, all, row, &one);
     for (unsigned block = 0; block * BLOCK < p->n; block++)
         memcpy(one.c + (size_t)block * BLOCK, all->c + ((size_t)block * p->m + row) * BLOCK,
                BLOCK * sizeof *one.c);
@@ -71,9 +77,9 @@ static void multiply_row(ptx_warp *w, const ptx_op *op, const ptx_product *p, pt
                BLOCK * sizeof *one.d);
 }
 
-void acu_ptx_multiply_selected(ptx_warp *w, const ptx_op *op, const ptx_product *p, ptx_tile *t) {
+void acu_ptx_multiply_selected(const ptx_warp *w, const ptx_product *p, ptx_tile *t) {
     for (unsigned row = 0; row < p->m; row++)
-        multiply_row(w, op, p, t, row);
+        multiply_row(w, p, t, row);
 }
 
 void acu_ptx_multiply_sparse(ptx_warp *w, const ptx_op *op) {
@@ -83,6 +89,6 @@ void acu_ptx_multiply_sparse(ptx_warp *w, const ptx_op *op) {
     acu_ptx_fragment_read_c(w, p, &all);
     all.k = 2u * p->k;
     acu_ptx_fragment_read_b(w, p, &all);
-    acu_ptx_multiply_selected(w, op, p, &all);
+    acu_ptx_multiply_selected(w, p, &all);
     acu_ptx_fragments_write(w, p, &all);
 }

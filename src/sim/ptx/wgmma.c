@@ -76,7 +76,7 @@ static void multiply_part(ptx_warp *w, const ptx_op *op, unsigned part, const ui
     else
         memset(t->c, 0, (size_t)ROWS * t->n * sizeof *t->c);
     if (p->sparse)
-        acu_ptx_multiply_selected(w, op, p, t);
+        acu_ptx_multiply_selected(w, p, t);
     else
         acu_ptx_multiply(t, p, w->worker->launch->machine->capability);
     acu_ptx_fragments_write(w, p, t);
