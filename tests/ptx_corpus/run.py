@@ -1,7 +1,7 @@
 """Runs CUDA programs on the simulator, which executes their PTX, or on a GPU, and says which are right.
 
-    tests/ptx_corpus/run.py PROGRAMS [--library PATH] [--record DIR] [--compare DIR] [--seconds N] [--jobs N]
-                            [--only REGEX] [--table FILE]
+    tests/ptx_corpus/run.py PROGRAMS [--library PATH] [--record DIR] [--compare DIR] [--seconds N]
+                            [--processor N] [--jobs N] [--only REGEX] [--table FILE]
 
 PROGRAMS has a folder for each program of programs.yaml, or some of them: `program` in it is started there with the
 arguments of the list. --library is libanycuda-sim.so, which is then there as libcudart.so.13, or a folder with that
@@ -11,7 +11,8 @@ differ from what was kept. Of each program a line says
     pass     it ended as it should, and printed what the list says; and the same as was kept
     refused  the simulator refused something, with its reason
     wrong    all else: another exit status, a failed verification, a crash, another output
-    slow     it took longer than --seconds
+    slow     it took longer than --seconds, or more than --processor seconds of all processors together, which other
+             work of the machine does not change
 
 and the end is a table in Markdown, also in the file of --table. Exits with 1 if any program is wrong.
 """
@@ -31,7 +32,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,12 +73,13 @@ class Program:
 
 @dataclass
 class Run:
-    """What a program did; `status` is None if it was too slow."""
+    """What a program did; `status` is None if it was too slow. `processor` is the time of all processors together."""
 
     status: int | None
     output: str
     errors: str
     seconds: float
+    processor: float
 
 
 @dataclass
@@ -88,6 +90,7 @@ class Answer:
     kind: str
     reason: str
     seconds: float
+    processor: float
 
 
 def read(listed: dict[str, dict[str, dict[str, Any] | None]]) -> list[Program]:
@@ -114,7 +117,25 @@ def folder_of(library: Path | None) -> Iterator[Path | None]:
         yield Path(scratch)
 
 
-def start(program: Program, folder: Path, library: Path | None, seconds: float) -> Run:
+def wait(process: subprocess.Popen[bytes], seconds: float, processor: float) -> tuple[int | None, float]:
+    """The exit status, or None if it took longer than that, and the time of the processors."""
+    late = threading.Event()
+
+    def stop() -> None:
+        late.set()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+    timer = threading.Timer(seconds, stop)
+    timer.start()
+    _, status, used = os.wait4(process.pid, 0)
+    timer.cancel()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    time_used = used.ru_utime + used.ru_stime
+    return (None if late.is_set() or time_used >= processor else process.returncode), time_used
+
+
+def start(program: Program, folder: Path, library: Path | None, seconds: float, processor: float) -> Run:
     """Runs the program in a copy of its folder, so that what it writes is gone afterwards."""
     environment = dict(os.environ)
     if library:
@@ -128,7 +149,7 @@ def start(program: Program, folder: Path, library: Path | None, seconds: float) 
         with (Path(scratch) / "output").open("w+b") as output, (Path(scratch) / "errors").open("w+b") as errors:
             with STARTING:
                 process = subprocess.Popen(
-                    ["bash", "-c", f"./program {program.arguments}"],
+                    ["bash", "-c", f"ulimit -t {int(processor) + 1}; ./program {program.arguments}"],
                     cwd=place,
                     env=environment,
                     stdin=subprocess.DEVNULL,
@@ -136,18 +157,12 @@ def start(program: Program, folder: Path, library: Path | None, seconds: float) 
                     stderr=errors,
                     start_new_session=True,
                 )
-            status: int | None
-            try:
-                status = process.wait(seconds)
-            except subprocess.TimeoutExpired:
-                status = None
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            status, used = wait(process, seconds, processor)
             texts = []
             for file in (output, errors):
                 file.seek(0)
                 texts.append(file.read(1 << 20).decode(errors="replace"))
-    return Run(status, texts[0], texts[1], time.monotonic() - begin)
+    return Run(status, texts[0], texts[1], time.monotonic() - begin, used)
 
 
 def lines(text: str, varies: str) -> list[str]:
@@ -182,10 +197,10 @@ def judge(program: Program, run: Run, kept: str | None) -> Answer:
     """What the run is worth; a refusal explains any other failure."""
 
     def answer(kind: str, reason: str = "") -> Answer:
-        return Answer(program, kind, reason, run.seconds)
+        return Answer(program, kind, reason, run.seconds, run.processor)
 
     if run.status is None:
-        return answer("slow", f"more than {run.seconds:.0f} s")
+        return answer("slow", f"more than {run.seconds:.0f} s, {run.processor:.0f} s of processors")
     text = run.output + run.errors
     bad = re.search(program.never, text) if program.never else None
     why = ""
@@ -228,7 +243,7 @@ def table(answers: Iterable[Answer]) -> str:
 
 def one(program: Program, options: argparse.Namespace, library: Path | None) -> Answer:
     """Runs and judges a program, keeps what it printed, and prints the line about it."""
-    run = start(program, options.programs / program.name, library, options.seconds)
+    run = start(program, options.programs / program.name, library, options.seconds, options.processor)
     kept = None
     if options.compare and (options.compare / program.name / "output").exists():
         kept = (options.compare / program.name / "output").read_text()
@@ -237,9 +252,11 @@ def one(program: Program, options: argparse.Namespace, library: Path | None) -> 
         place.mkdir(parents=True, exist_ok=True)
         (place / "output").write_text(run.output)
         (place / "errors").write_text(run.errors)
-        (place / "status").write_text(f"{run.status} {run.seconds:.2f}\n")
+        (place / "status").write_text(f"{run.status} {run.seconds:.2f} {run.processor:.2f}\n")
     answer = judge(program, run, kept)
-    print(f"{answer.kind:8}{answer.seconds:7.2f} s  {program.name}  {answer.reason}", flush=True)
+    print(
+        f"{answer.kind:8}{answer.seconds:7.2f} s {answer.processor:7.2f} s  {program.name}  {answer.reason}", flush=True
+    )
     return answer
 
 
@@ -251,6 +268,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--record", type=Path, help="keep here what each program printed")
     parser.add_argument("--compare", type=Path, help="what was kept of another run, as of a GPU's")
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--processor", type=float, default=1e6, help="seconds of all processors together")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", default="", help="a pattern of names")
     parser.add_argument("--table", type=Path)

@@ -29,19 +29,19 @@ def test_misspelt_key_is_named() -> None:
 @pytest.mark.parametrize(
     ("did", "kept", "kind", "reason"),
     [
-        (Run(0, "PASSED\n", "", 1), None, "pass", ""),
-        (Run(0, "sum 1.00001\nPASSED\n", "", 1), "sum 1.0\nPASSED\n", "pass", ""),
-        (Run(0, "took 3 ms\nPASSED\n", "", 1), "took 1 ms\nPASSED\n", "pass", ""),
-        (Run(0, "sum 1.1\nPASSED\n", "", 1), "sum 1.0\nPASSED\n", "wrong", "prints 'sum 1.1', not 'sum 1.0'"),
-        (Run(0, "sum 7\nPASSED\n", "", 1), "sum 8\nPASSED\n", "wrong", "prints 'sum 7', not 'sum 8'"),
-        (Run(0, "PASSED\n", "", 1), "1\nPASSED\n", "wrong", "prints 'PASSED', not '1'"),
-        (Run(0, "PASSED\n", "", 1), "PASSED\nend\n", "wrong", "prints 1 lines, not 2"),
-        (Run(0, "PASSED\nTest FAILED\n", "", 1), None, "wrong", "prints 'Test FAILED'"),
-        (Run(0, "done\n", "", 1), None, "wrong", "does not print 'PASSED'"),
-        (Run(-11, "PASSED\n", "", 1), None, "wrong", "exit status -11, not 0"),
-        (Run(1, "FAILED\n", REFUSAL, 1), None, "refused", "the simulator does not execute 'tex.1d'"),
-        (Run(0, "PASSED\n", REFUSAL, 1), None, "pass", ""),
-        (Run(None, "PASSED\n", REFUSAL, 60), None, "slow", "more than 60 s"),
+        (Run(0, "PASSED\n", "", 1, 1), None, "pass", ""),
+        (Run(0, "sum 1.00001\nPASSED\n", "", 1, 1), "sum 1.0\nPASSED\n", "pass", ""),
+        (Run(0, "took 3 ms\nPASSED\n", "", 1, 1), "took 1 ms\nPASSED\n", "pass", ""),
+        (Run(0, "sum 1.1\nPASSED\n", "", 1, 1), "sum 1.0\nPASSED\n", "wrong", "prints 'sum 1.1', not 'sum 1.0'"),
+        (Run(0, "sum 7\nPASSED\n", "", 1, 1), "sum 8\nPASSED\n", "wrong", "prints 'sum 7', not 'sum 8'"),
+        (Run(0, "PASSED\n", "", 1, 1), "1\nPASSED\n", "wrong", "prints 'PASSED', not '1'"),
+        (Run(0, "PASSED\n", "", 1, 1), "PASSED\nend\n", "wrong", "prints 1 lines, not 2"),
+        (Run(0, "PASSED\nTest FAILED\n", "", 1, 1), None, "wrong", "prints 'Test FAILED'"),
+        (Run(0, "done\n", "", 1, 1), None, "wrong", "does not print 'PASSED'"),
+        (Run(-11, "PASSED\n", "", 1, 1), None, "wrong", "exit status -11, not 0"),
+        (Run(1, "FAILED\n", REFUSAL, 1, 1), None, "refused", "the simulator does not execute 'tex.1d'"),
+        (Run(0, "PASSED\n", REFUSAL, 1, 1), None, "pass", ""),
+        (Run(None, "PASSED\n", REFUSAL, 60, 7), None, "slow", "more than 60 s, 7 s of processors"),
     ],
 )
 def test_judge(did: Run, kept: str | None, kind: str, reason: str) -> None:
@@ -65,7 +65,7 @@ def test_program_runs_in_a_copy_with_the_library(tmp_path: Path) -> None:
     program.chmod(0o755)
     (folder / "data").write_text("data\n")
     with run.folder_of(library) as place:
-        did = run.start(Program("one", "p", arguments="two && true"), folder, place, 60)
+        did = run.start(Program("one", "p", arguments="two && true"), folder, place, 60, 60)
     assert (did.status, did.output) == (3, "libcudart.so.13\ntwo\ndata\n")
     assert not (folder / "here").exists()
 
@@ -74,7 +74,15 @@ def test_slow_program_is_ended(tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\nexec sleep 1000\n")
     program.chmod(0o755)
-    assert run.start(Program("one", "p"), tmp_path, None, 0.2).status is None
+    assert run.start(Program("one", "p"), tmp_path, None, 0.2, 60).status is None
+
+
+def test_program_that_keeps_a_processor_busy_is_ended(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\nwhile :; do :; done\n")
+    program.chmod(0o755)
+    did = run.start(Program("one", "p"), tmp_path, None, 600, 0.5)
+    assert did.status is None and did.processor >= 0.5
 
 
 def test_options_in_a_program_replace_the_architecture(tmp_path: Path) -> None:
@@ -86,6 +94,6 @@ def test_options_in_a_program_replace_the_architecture(tmp_path: Path) -> None:
 
 
 def test_table_counts_by_origin() -> None:
-    answers = [run.Answer(Program("a", "p"), "pass", "", 1), run.Answer(Program("b", "q"), "slow", "more", 1)]
+    answers = [run.Answer(Program("a", "p"), "pass", "", 1, 1), run.Answer(Program("b", "q"), "slow", "more", 1, 1)]
     assert "| all | 2 | 1 | 0 | 0 | 1 |" in run.table(answers)
     assert "| q | slow | more |" in run.table(answers)
