@@ -1,7 +1,7 @@
 """Runs CUDA programs on the simulator, which executes their PTX, or on a GPU, and says which are right.
 
     tests/ptx_corpus/run.py PROGRAMS [--library PATH] [--record DIR] [--compare DIR] [--seconds N]
-                            [--processor N] [--jobs N] [--only REGEX] [--table FILE]
+                            [--processor N] [--jobs N] [--only REGEX] [--table FILE] [--results FILE]
 
 PROGRAMS has a folder for each program of programs.yaml, or some of them: `program` in it is started there with the
 arguments of the list. --library is libanycuda-sim.so, which is then there as libcudart.so.13, or a folder with that
@@ -14,12 +14,14 @@ differ from what was kept. Of each program a line says
     slow     it took longer than --seconds, or more than --processor seconds of all processors together, which other
              work of the machine does not change
 
-and the end is a table in Markdown, also in the file of --table. Exits with 1 if any program is wrong.
+and the end is a table in Markdown, also in the file of --table. --results updates what page.py makes a page of: the
+programs that were not started now keep what they had. Exits with 1 if any program is wrong.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -40,7 +42,7 @@ from typing import Any
 import yaml
 
 LIST = Path(__file__).with_name("programs.yaml")
-KEYS = {"arguments", "says", "never", "status", "varies"}
+KEYS = {"arguments", "says", "never", "status", "varies", "note"}
 NEVER = r"(?i)\b(fail(ed|ure|s)?|mismatch(es)?|incorrect|wrong result)\b"  # in what a program prints that is right
 REFUSED = re.compile(
     r"cannot be launched: .*?error *: (?P<why>[^;\n]*)|(?P<no>the simulator does not[^;\n]*)"
@@ -69,6 +71,7 @@ class Program:
     never: str = NEVER
     status: int = 0
     varies: str = ""
+    note: str = ""
 
 
 @dataclass
@@ -91,6 +94,7 @@ class Answer:
     reason: str
     seconds: float
     processor: float
+    compared: bool = False  # with what a GPU printed
 
 
 def read(listed: dict[str, dict[str, dict[str, Any] | None]]) -> list[Program]:
@@ -117,8 +121,8 @@ def folder_of(library: Path | None) -> Iterator[Path | None]:
         yield Path(scratch)
 
 
-def wait(process: subprocess.Popen[bytes], seconds: float, processor: float) -> tuple[int | None, float]:
-    """The exit status, or None if it took longer than that, and the time of the processors."""
+def wait(process: subprocess.Popen[bytes], seconds: float) -> tuple[int | None, float]:
+    """The exit status, or None if it took longer or its limit of processors ended it; and the processors' time."""
     late = threading.Event()
 
     def stop() -> None:
@@ -131,8 +135,8 @@ def wait(process: subprocess.Popen[bytes], seconds: float, processor: float) -> 
     _, status, used = os.wait4(process.pid, 0)
     timer.cancel()
     process.returncode = os.waitstatus_to_exitcode(status)
-    time_used = used.ru_utime + used.ru_stime
-    return (None if late.is_set() or time_used >= processor else process.returncode), time_used
+    ended = late.is_set() or process.returncode in (-signal.SIGXCPU, 128 + signal.SIGXCPU)
+    return (None if ended else process.returncode), used.ru_utime + used.ru_stime
 
 
 def start(program: Program, folder: Path, library: Path | None, seconds: float, processor: float) -> Run:
@@ -149,7 +153,7 @@ def start(program: Program, folder: Path, library: Path | None, seconds: float, 
         with (Path(scratch) / "output").open("w+b") as output, (Path(scratch) / "errors").open("w+b") as errors:
             with STARTING:
                 process = subprocess.Popen(
-                    ["bash", "-c", f"ulimit -t {int(processor) + 1}; ./program {program.arguments}"],
+                    ["bash", "-c", f"ulimit -St {processor:.0f}; ./program {program.arguments}"],
                     cwd=place,
                     env=environment,
                     stdin=subprocess.DEVNULL,
@@ -157,7 +161,7 @@ def start(program: Program, folder: Path, library: Path | None, seconds: float, 
                     stderr=errors,
                     start_new_session=True,
                 )
-            status, used = wait(process, seconds, processor)
+            status, used = wait(process, seconds)
             texts = []
             for file in (output, errors):
                 file.seek(0)
@@ -197,7 +201,7 @@ def judge(program: Program, run: Run, kept: str | None) -> Answer:
     """What the run is worth; a refusal explains any other failure."""
 
     def answer(kind: str, reason: str = "") -> Answer:
-        return Answer(program, kind, reason, run.seconds, run.processor)
+        return Answer(program, kind, reason, run.seconds, run.processor, kept is not None)
 
     if run.status is None:
         return answer("slow", f"more than {run.seconds:.0f} s, {run.processor:.0f} s of processors")
@@ -241,6 +245,16 @@ def table(answers: Iterable[Answer]) -> str:
     return text
 
 
+def keep(answers: Iterable[Answer], place: Path, day: str) -> None:
+    """Puts the answers into the file, a line each; programs that it does not have anew keep their lines."""
+    header = "# What became of the programs of programs.yaml: run.py --results writes it, page.py reads it.\n"
+    results = (yaml.safe_load(place.read_text()) if place.exists() else None) or {}
+    for answer in answers:
+        result = {"kind": answer.kind, "processor": round(answer.processor, 1), "compared": answer.compared, "day": day}
+        results[answer.program.name] = result | ({"reason": answer.reason} if answer.reason else {})
+    place.write_text(header + "".join(f"{name}: {json.dumps(results[name])}\n" for name in sorted(results)))
+
+
 def one(program: Program, options: argparse.Namespace, library: Path | None) -> Answer:
     """Runs and judges a program, keeps what it printed, and prints the line about it."""
     run = start(program, options.programs / program.name, library, options.seconds, options.processor)
@@ -272,6 +286,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", default="", help="a pattern of names")
     parser.add_argument("--table", type=Path)
+    parser.add_argument("--results", type=Path, help="results.yaml, where the programs' lines are replaced")
     return parser.parse_args()
 
 
@@ -296,6 +311,8 @@ def main() -> int:
     print("\n" + text, end="")
     if options.table:
         options.table.write_text(text)
+    if options.results:
+        keep(answers, options.results, time.strftime("%Y-%m-%d", time.gmtime()))
     return 1 if any(answer.kind == "wrong" for answer in answers) else 0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.ptx_corpus import build, run
+from tests.ptx_corpus import build, page, run
 from tests.ptx_corpus.run import Program, Run
 
 REFUSAL = (
@@ -22,7 +22,7 @@ def test_list_is_well_formed_and_long() -> None:
 
 
 def test_misspelt_key_is_named() -> None:
-    with pytest.raises(ValueError, match="p: unknown key say; there are arguments, never, says"):
+    with pytest.raises(ValueError, match="p: unknown key say; there are arguments, never, note, says"):
         run.read({"one": {"p": {"say": "PASS"}}})
 
 
@@ -81,8 +81,8 @@ def test_program_that_keeps_a_processor_busy_is_ended(tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\nwhile :; do :; done\n")
     program.chmod(0o755)
-    did = run.start(Program("one", "p"), tmp_path, None, 600, 0.5)
-    assert did.status is None and did.processor >= 0.5
+    did = run.start(Program("one", "p"), tmp_path, None, 600, 1)
+    assert did.status is None and did.processor > 0.5
 
 
 def test_options_in_a_program_replace_the_architecture(tmp_path: Path) -> None:
@@ -97,3 +97,39 @@ def test_table_counts_by_origin() -> None:
     answers = [run.Answer(Program("a", "p"), "pass", "", 1, 1), run.Answer(Program("b", "q"), "slow", "more", 1, 1)]
     assert "| all | 2 | 1 | 0 | 0 | 1 |" in run.table(answers)
     assert "| q | slow | more |" in run.table(answers)
+
+
+def test_results_keep_what_was_not_started_anew(tmp_path: Path) -> None:
+    place = tmp_path / "results.yaml"
+    run.keep(
+        [run.Answer(Program("a", "p"), "slow", "more", 9, 8.04), run.Answer(Program("a", "q"), "pass", "", 1, 1)],
+        place,
+        "2026-01-01",
+    )
+    run.keep([run.Answer(Program("a", "p"), "pass", "", 2, 1.5, compared=True)], place, "2026-01-02")
+    assert yaml.safe_load(place.read_text()) == {
+        "p": {"kind": "pass", "processor": 1.5, "compared": True, "day": "2026-01-02"},
+        "q": {"kind": "pass", "processor": 1, "compared": False, "day": "2026-01-01"},
+    }
+
+
+def test_page_counts_what_is_right_within_the_limit() -> None:
+    done = {"compared": False, "day": "2026-01-01"}
+    results = {
+        "p": {"kind": "pass", "processor": 1.5, "compared": True, "day": "2026-01-01"},
+        "q": {"kind": "pass", "processor": page.LIMIT + 1, **done},
+        "r": {"kind": "wrong", "processor": 2, "reason": "prints 'a|b'", **done},
+        "s": {"kind": "slow", "processor": page.LIMIT, "reason": "more", **done},
+    }
+    text = page.page({"one": {"p": None, "q": {}, "r": {}, "s": {"note": "copies 5 TB"}, "t": {}}}, results)
+    assert "| all | 5 | 1 | 1 | 1 | 0 | 1 | 1 | 20.0 % | 1 |" in text
+    assert "| r | wrong | 2 | prints 'a\\|b' |" in text
+    assert f"| s | slow | {page.LIMIT:.0f} | copies 5 TB |" in text
+    assert "| t | not run |  |  |" in text
+
+
+def test_page_is_what_the_results_say() -> None:
+    listed = yaml.safe_load(run.LIST.read_text())
+    results = yaml.safe_load((page.HERE / "results.yaml").read_text())
+    assert page.PAGE.read_text() == page.page(listed, results), "run tests/ptx_corpus/page.py"
+    assert set(results) <= {name for programs in listed.values() for name in programs}

@@ -1,0 +1,88 @@
+"""Writes docs/users/ptx-programs.md: what became of each program of programs.yaml, of results.yaml.
+
+    tests/ptx_corpus/page.py
+
+The percentage counts what ended right within LIMIT seconds of processors; what is slower and right is counted apart.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE.parents[1] / "docs/users/ptx-programs.md"
+LIMIT = 80.0
+HEAD = """# Programs of other people that the simulator executes
+
+<!-- Made by tests/ptx_corpus/page.py of results.yaml beside it. -->
+
+Each row of `tests/ptx_corpus/programs.yaml` is a CUDA program that a GPU runs right with its PTX alone, built with nvcc
+13.0 for `compute_80` and the shared libcudart, and started on `libanycuda-sim.so`. *Right* is: it ended as on the GPU,
+printed what says that it verified its results, and, where what the GPU printed was kept, the same lines but for times,
+decimal numbers to 1e-4. *Slow* is what takes more than {limit:.0f} seconds of processors, all added; other work of the
+machine does not count. The programs ran between {first} and {last}, on two processors.
+"""
+
+
+def judged(results: dict[str, dict[str, Any]], name: str) -> str:
+    """right, late (right, but beyond the limit), slow (not ended), refused, wrong or unknown."""
+    result = results.get(name)
+    if result is None:
+        return "unknown"
+    if result["kind"] == "pass":
+        return "late" if result["processor"] > LIMIT else "right"
+    return str(result["kind"])
+
+
+def rows(listed: dict[str, dict[str, Any]], results: dict[str, dict[str, Any]]) -> str:
+    """A row for each origin, and one for all."""
+    kinds = ["right", "late", "slow", "refused", "wrong", "unknown"]
+    text = "| from | programs | right | right, but slow | ended by the limit | refused | wrong | not run |"
+    text += " right of all | compared with a GPU's output |\n|---|---|---|---|---|---|---|---|---|---|\n"
+    everything = [name for programs in listed.values() for name in programs]
+    foreign = [name for origin, programs in listed.items() for name in programs if origin != "own"]
+    origins = [(origin, list(programs)) for origin, programs in listed.items()]
+    for origin, names in [*origins, ("all but own", foreign), ("all", everything)]:
+        found = [judged(results, name) for name in names]
+        compared = sum(bool(results.get(name, {}).get("compared")) for name in names)
+        counts = " | ".join(str(found.count(kind)) for kind in kinds)
+        text += (
+            f"| {origin} | {len(names)} | {counts} | {100 * found.count('right') / len(names):.1f} % | {compared} |\n"
+        )
+    return text
+
+
+def others(listed: dict[str, dict[str, Any]], results: dict[str, dict[str, Any]]) -> str:
+    """A row for each program that is not simply right."""
+    order = ["wrong", "refused", "slow", "late", "unknown"]
+    words = {"late": "right, but slow", "unknown": "not run"}
+    text = "| program | | seconds of processors | why |\n|---|---|---|---|\n"
+    programs = {name: given or {} for of in listed.values() for name, given in of.items()}
+    for kind in order:
+        for name in sorted(name for name in programs if judged(results, name) == kind):
+            result = results.get(name, {})
+            spent = f"{result['processor']:.0f}" if result else ""
+            why = programs[name].get("note") or (result.get("reason", "") if kind in ("wrong", "refused") else "")
+            text += f"| {name} | {words.get(kind, kind)} | {spent} | {str(why).replace('|', chr(92) + '|')} |\n"
+    return text
+
+
+def page(listed: dict[str, dict[str, Any]], results: dict[str, dict[str, Any]]) -> str:
+    """The whole page."""
+    days = sorted(result["day"] for result in results.values()) or [""]
+    head = HEAD.format(limit=LIMIT, first=days[0], last=days[-1])
+    return f"{head}\n{rows(listed, results)}\n## What is not simply right\n\n{others(listed, results)}"
+
+
+def main() -> int:
+    listed = yaml.safe_load((HERE / "programs.yaml").read_text())
+    PAGE.write_text(page(listed, yaml.safe_load((HERE / "results.yaml").read_text())))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
