@@ -127,10 +127,28 @@ TEST(the_blocks_that_wait_at_a_time) {
     expect_few_at_a_time("threads=8");
 }
 
+/* A warp that reads the clock lets the others of its block have their turn before it reads it
+ * again, so that all wait at the same time. Words: set by the second warp; how often the first
+ * read. */
+TEST(the_warps_that_wait_at_a_time) {
+    uint32_t words[2] = {0};
+    begin_with("threads=1");
+    run(K("mov.u32 %r2, 0;\nmov.u32 %r3, %tid.x;\nsetp.ge.u32 %p1, %r3, 32;\n@%p1 bra second;\n"
+          "again:\nmov.u64 %d4, %clock64;\nadd.u32 %r2, %r2, 1;\nld.volatile.global.u32 %r4, "
+          "[%d1];\n"
+          "setp.eq.u32 %p2, %r4, 0;\n@%p2 bra again;\nst.global.u32 [%d1+4], %r2;\nret;\n"
+          "second:\nst.volatile.global.u32 [%d1], 1;\n"),
+        1, 64, words, 2);
+    assert_int_equal(words[0], 1);
+    assert_in_range(words[1], 1, 3);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        C(a_seed_repeats_waits), C(a_seed_counts_nanoseconds), C(the_rate_of_the_clock),
-        C(clocks_go_on),         C(the_timer_is_the_hosts),    C(the_blocks_that_wait_at_a_time),
+        C(a_seed_repeats_waits),          C(a_seed_counts_nanoseconds),
+        C(the_rate_of_the_clock),         C(clocks_go_on),
+        C(the_timer_is_the_hosts),        C(the_blocks_that_wait_at_a_time),
+        C(the_warps_that_wait_at_a_time),
     };
     return RUN(tests);
 }

@@ -70,15 +70,23 @@ static void put(char *at, unsigned lane, unsigned size, uint64_t value) {
     memcpy(at + (size_t)lane * size, &value, size); /* the low bytes come first */
 }
 
+/* Writes it to all lanes. Of the usual sizes compilers make vectors: blocks begin often, and clocks
+ * are read often. */
 static void put_all(char *at, unsigned size, uint64_t value) {
-    if (size == 4) { /* most are, and blocks begin often */
-        const uint32_t word = (uint32_t)value;
+    const uint32_t word = (uint32_t)value;
+    switch (size) {
+    case sizeof word:
         for (unsigned i = 0; i < PTX_LANES; i++)
             memcpy(at + (size_t)i * sizeof word, &word, sizeof word);
-        return;
+        break;
+    case sizeof value:
+        for (unsigned i = 0; i < PTX_LANES; i++)
+            memcpy(at + (size_t)i * sizeof value, &value, sizeof value);
+        break;
+    default:
+        for (unsigned i = 0; i < PTX_LANES; i++)
+            put(at, i, size, value);
     }
-    for (unsigned i = 0; i < PTX_LANES; i++)
-        put(at, i, size, value);
 }
 
 /* ---- launches ---- */
@@ -310,6 +318,8 @@ static void read_clock(ptx_warp *w, const ptx_op *op) {
         break;
     }
     put_all(ptx_at(w, op->d), op->size, value);
+    if (!w->block->launch->cycles && w->backward < PTX_SPINS - 1)
+        w->backward = PTX_SPINS - 1; /* if it waits for the clock, others wait at the same time */
 }
 
 ptx_slot acu_ptx_clock(ptx_lowering *l, const ptx_operand *o, unsigned size) {
