@@ -395,6 +395,127 @@ TEST(sums_of_addresses) {
     }
 }
 
+/* ---- elements of all sizes ---- */
+
+/* What an access can be: the registers' letter (%w has 32 bits, %h 16, %d 64), how many a lane has,
+ * and their bytes in memory. */
+static const struct {
+    const char *type;
+    char letter;
+    unsigned count, bytes;
+} elements[] = {
+    {"u8", 'w', 1, 1},      {"s8", 'w', 1, 1},     {"u16", 'w', 1, 2},     {"s16", 'w', 1, 2},
+    {"u8", 'h', 1, 1},      {"s8", 'h', 1, 1},     {"b16", 'h', 1, 2},     {"b32", 'w', 1, 4},
+    {"b64", 'd', 1, 8},     {"v2.b32", 'w', 2, 8}, {"v2.u16", 'h', 2, 4},  {"v4.u8", 'h', 4, 4},
+    {"v4.b32", 'w', 4, 16}, {"v4.s8", 'w', 4, 4},  {"v2.b64", 'd', 2, 16}, {"v2.u8", 'w', 2, 2},
+    {"u32", 'd', 1, 4},
+};
+enum { KINDS_OF_ELEMENT = sizeof elements / sizeof *elements, REGISTERS = 5 };
+
+/* Says an access at a place of 1 KiB that a word chooses, of global or of shared memory. */
+static void say_access(text *t, const char *guard) {
+    const unsigned e = random_word() % KINDS_OF_ELEMENT, first = random_word() % REGISTERS;
+    const bool is_load = random_word() % 2, is_shared = random_word() % 2;
+    say(t, "and.b32 %%i, %%w%u, 63;\nmul.lo.u32 %%i, %%i, %u;\n", random_word() % REGISTERS,
+        elements[e].bytes);
+    if (is_shared)
+        say(t, "add.u32 %%i, %%i, %%s;\n");
+    else
+        say(t, "cvt.u64.u32 %%x, %%i;\nadd.u64 %%x, %%x, %%%c;\n",
+            is_load && random_word() % 2 ? 'b' : 'o');
+    char values[64] = "";
+    for (unsigned n = 0, size = 0; n < elements[e].count; n++)
+        size += (unsigned)snprintf(values + size, sizeof values - size, "%s%%%c%u", n ? ", " : "",
+                                   elements[e].letter, (first + n) % REGISTERS);
+    const char *space = is_shared ? "shared" : "global", *at = is_shared ? "i" : "x";
+    const char *open = elements[e].count > 1 ? "{" : "", *close = elements[e].count > 1 ? "}" : "";
+    if (is_load)
+        say(t, "%sld.%s.%s %s%s%s, [%%%s];\n", guard, space, elements[e].type, open, values, close,
+            at);
+    else
+        say(t, "%sst.%s.%s [%%%s], %s%s%s;\n", guard, space, elements[e].type, at, open, values,
+            close);
+}
+
+static void say_change(text *t, const char *guard) {
+    const unsigned a = random_word() % REGISTERS, b = random_word() % REGISTERS;
+    switch (random_word() % 6) {
+    case 0:
+        say(t, "%smul.lo.u32 %%w%u, %%l, %u;\n", guard, a, random_word() % 5);
+        break;
+    case 1:
+        say(t, "%smov.u32 %%w%u, %u;\n", guard, a, random_word() % 64);
+        break;
+    case 2:
+        say(t, "%sadd.u32 %%w%u, %%w%u, %%l;\n", guard, a, b);
+        break;
+    case 3:
+        say(t, "%scvt.u16.u32 %%h%u, %%w%u;\n", guard, a, b);
+        break;
+    case 4:
+        say(t, "setp.lt.u32 %%p, %%w%u, %%w%u;\n", a, b);
+        break;
+    default:
+        say(t, "xor.b32 %%w%u, %%w%u, %%w%u;\nadd.u64 %%d%u, %%d%u, %%d%u;\n", a, a, b, b, b, a);
+    }
+}
+
+static void say_steps(text *t, unsigned count) {
+    static const char *const guards[] = {"", "", "", "@%p ", "@!%p "};
+    for (unsigned n = 0; n < count; n++) {
+        const char *guard = guards[random_word() % 5];
+        (random_word() % 2 ? say_access : say_change)(t, guard);
+    }
+}
+
+/* Says a kernel whose warps each write 1 KiB of shared memory and of global memory, at %%s and %%o;
+ * some of the accesses are behind a branch that lanes leave. */
+static void say_accesses(text *t) {
+    t->size = 0;
+    say(t, HEAD ".entry k(.param .u64 p, .param .u64 u) {\n.reg .b32 %%w<5>, %%i, %%s, %%l, %%t;\n"
+                ".reg .b16 %%h<5>; .reg .b64 %%d<5>, %%b, %%o, %%x; .reg .pred %%p, %%q;\n"
+                ".shared .align 16 .b8 m[3072];\nld.param.u64 %%b, [p];\nmov.u32 %%t, %%tid.x;\n"
+                "mov.u32 %%l, %%laneid;\nshr.u32 %%i, %%t, 5;\nmul.lo.u32 %%i, %%i, 1024;\n"
+                "mov.u32 %%s, m;\nadd.u32 %%s, %%s, %%i;\nadd.u32 %%i, %%i, 1024;\n"
+                "cvt.u64.u32 %%o, %%i;\nadd.u64 %%o, %%o, %%b;\nsetp.lt.u32 %%p, %%l, 20;\n");
+    for (unsigned n = 0; n < 32; n++) /* all that is read of shared memory was written */
+        say(t, "shl.b32 %%i, %%l, 2;\nadd.u32 %%i, %%i, %%s;\nst.shared.u32 [%%i+%u], %%i;\n",
+            n % 8 * 128);
+    for (unsigned n = 0; n < REGISTERS; n++)
+        say(t, "mul.lo.u32 %%w%u, %%t, %u;\ncvt.u16.u32 %%h%u, %%w%u;\ncvt.u64.u32 %%d%u, %%w%u;\n",
+            n, n + 1, n, n, n, n);
+    say_steps(t, 10);
+    say(t, "setp.gt.u32 %%q, %%w0, 30;\n@%%q bra M;\n");
+    say_steps(t, 14);
+    say(t, "M:\n");
+    say_steps(t, 6);
+    say(t, "mad.wide.u32 %%x, %%t, 8, %%b;\n");
+    for (unsigned n = 0; n < REGISTERS; n++)
+        say(t,
+            "st.global.u64 [%%x+%u], %%d%u;\nst.global.u32 [%%x+%u], %%w%u;\n"
+            "cvt.u32.u16 %%w%u, %%h%u;\nst.global.u32 [%%x+%u], %%w%u;\n",
+            4096 + n * 768, n, 7936 + n * 768, n, n, n, 7940 + n * 768, n);
+    say(t, "ret;\n}\n");
+}
+
+TEST(elements_of_all_sizes) {
+    enum { KERNELS = 300 };
+    static text texts[KERNELS];
+    static uint64_t expected[KERNELS][SUM_BYTES * 2 / 8], found[SUM_BYTES * 2 / 8];
+    const char *const configurations[] = {MACHINE ",jit=0", MACHINE ",jit=always",
+                                          MACHINE ",jit=avx2"};
+    for (unsigned way = 0; way < 3; way++) {
+        begin_as(configurations[way]);
+        for (unsigned n = 0; n < KERNELS; n++) {
+            if (!way)
+                say_accesses(&texts[n]);
+            run_sums(&texts[n], way ? found : expected[n]);
+            if (way && memcmp(found, expected[n], sizeof found) != 0)
+                fail_msg("%s: kernel %u differs:\n%s", configurations[way], n, texts[n].at);
+        }
+    }
+}
+
 /* ---- branches that become guards ---- */
 
 #define BRANCHES                                                                                   \
@@ -430,6 +551,7 @@ int main(void) {
         C(accesses_of_any_pattern),
         C(an_access_beyond_the_end),
         C(sums_of_addresses),
+        C(elements_of_all_sizes),
         C(short_branches),
     };
     return RUN(tests);

@@ -156,14 +156,25 @@ static const ptx_op *place_address(ptx_making *m, const jit_aside *a) {
     return copy;
 }
 
-/* Calls the handler, from code aside. */
-static void write_handler(ptx_making *m, const jit_aside *a) {
-    acu_jit_flush(m);
-    call_handler(m, place_address(m, a));
+/* Makes vectors have what they have behind an operation, which wrote it to memory. */
+static void load_after(ptx_making *m, const jit_aside *a) {
     memcpy(m->groups, a->after, sizeof m->groups);
     for (unsigned g = 0; g < m->group_count; g++)
         if (m->groups[g].size)
             acu_jit_load_group(m, g);
+}
+
+/* Calls the handler, from code aside. */
+static void write_handler(ptx_making *m, const jit_aside *a) {
+    acu_jit_flush(m);
+    call_handler(m, place_address(m, a));
+    load_after(m, a);
+}
+
+/* Does nothing instead of an operation. */
+static void write_skip(ptx_making *m, const jit_aside *a) {
+    acu_jit_flush(m);
+    load_after(m, a);
 }
 
 /* Finds a pattern, from code aside. */
@@ -190,7 +201,9 @@ void acu_jit_write_asides(ptx_making *m) {
         for (unsigned i = 0; i < a->jump_count; i++)
             acu_x86_land(&m->x, a->jumps[i], m->x.size);
         memcpy(m->groups, a->before, sizeof m->groups);
-        if (a->op)
+        if (a->is_skipped)
+            write_skip(m, a);
+        else if (a->op)
             write_handler(m, a);
         else if (a->entered)
             write_enter(m, a);
@@ -259,7 +272,8 @@ static void write_guard(ptx_making *m, const ptx_op *op) {
 /* Translates a guarded operation as one of the lanes for which the guard is true. */
 static bool guarded(ptx_making *m, const ptx_op *op) {
     const ptx_op *inner = op->more;
-    if (!acu_ptx_is_masked(inner->masked))
+    const bool computes = acu_ptx_is_masked(inner->masked);
+    if (!computes && !acu_jit_access_kind(inner))
         return false;
     const bool masked = m->masked;
     const x86_place bits = m->mask_bits, words = m->mask_words;
@@ -267,7 +281,7 @@ static bool guarded(ptx_making *m, const ptx_op *op) {
     m->masked = m->masked_by_guard = true;
     m->mask_bits = acu_jit_in_frame(offsetof(jit_frame, guard));
     m->mask_words = acu_jit_in_frame(offsetof(jit_frame, guards));
-    bool done = acu_jit_lanes(m, inner);
+    bool done = computes ? acu_jit_lanes(m, inner) : acu_jit_access(m, op, inner);
     m->masked = masked;
     m->masked_by_guard = false;
     m->mask_bits = bits;
@@ -293,10 +307,15 @@ static void settle(ptx_making *m, const ptx_op *op) {
         acu_jit_write(m, inner->d, is_guarded);
         return;
     }
-    const ptx_access *access = op->more;
-    const bool stores = !is_guarded && acu_jit_access_kind(op) == 2;
-    for (unsigned n = 0; stores && n < access->count; n++)
-        acu_jit_settle(m, access->slots[n]);
+    const ptx_access *access = inner->more;
+    const int kind = acu_jit_access_kind(inner);
+    if (kind && is_guarded)
+        acu_jit_settle(m, inner->a);
+    for (unsigned n = 0; kind && n < access->count; n++)
+        if (kind == 2)
+            acu_jit_settle(m, access->slots[n]);
+        else if (is_guarded && access->slots[n] != UINT32_MAX)
+            acu_jit_write(m, access->slots[n], true);
 }
 
 void acu_jit_plain(ptx_making *m, const ptx_op *op) {
@@ -312,7 +331,7 @@ void acu_jit_plain(ptx_making *m, const ptx_op *op) {
     settle(m, op);
     bool done = acu_ptx_is_guarded(op->full)    ? guarded(m, op)
                 : acu_ptx_is_masked(op->masked) ? acu_jit_lanes(m, op)
-                                                : acu_jit_access(m, op);
+                                                : acu_jit_access(m, op, op);
     if (!done)
         acu_jit_call(m, op);
 }
@@ -339,6 +358,14 @@ static void write_pool(ptx_making *m) {
         pool[JIT_BITS / 4 + n] = UINT32_C(1) << n;
     fill_words(pool, JIT_ONES, 64, UINT32_MAX, 0);
     fill_words(pool, JIT_ONE, 64, 0x3f800000, 0);
+    fill_words(pool, JIT_ALL, 128, UINT32_MAX, 0);
+    fill_words(pool, JIT_EVEN, 32, 0, 2);
+    fill_words(pool, JIT_LOW_2, 64, 3, 0);
+    fill_words(pool, JIT_SHORT, 64, 0xffff, 0);
+    fill_words(pool, JIT_16, 64, 16, 0);
+    fill_words(pool, JIT_24, 64, 24, 0);
+    for (unsigned n = 0; n < 16; n++)
+        pool[JIT_ODD / 4 + n] = (UINT32_C(1) << n) - 1;
     acu_x86_bytes(&m->x, pool, sizeof pool);
 }
 
@@ -383,7 +410,8 @@ static bool has_avx2(bool *wide) {
     __builtin_cpu_init();
     *wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi");
 #else
     *wide = false;
     return false;

@@ -1,8 +1,9 @@
 /*
- * Loads and stores whose lanes, in each vector, have one address or consecutive ones. Which it is
- * is found out while the kernel runs, once for each register that addresses are made of: a pattern.
- * Every access compares its smallest and its largest address with the allocation. What does not fit
- * is left to the interpreter's handler.
+ * Loads and stores. Most often the lanes of each vector have one address, or consecutive ones.
+ * Which it is is found out while the kernel runs, once for each register that addresses are made
+ * of: a pattern. Every access compares its smallest and its largest address with the allocation.
+ * What does not fit is left to the interpreter's handler. jit_scatter.c has accesses whose lanes
+ * lie otherwise.
  */
 #include "sim/ptx/access.h"
 #include "sim/ptx/grid.h"
@@ -15,7 +16,9 @@
 
 static bool is_same(const jit_known_pattern *a, const jit_known_pattern *b) {
     return a->root == b->root && a->version == b->version && a->narrow == b->narrow &&
-           a->size == b->size && a->scale == b->scale && a->is_signed == b->is_signed;
+           a->size == b->size && a->scale == b->scale && a->is_signed == b->is_signed &&
+           a->anyhow == b->anyhow && a->is_guarded == b->is_guarded && a->guard == b->guard &&
+           a->guard_negated == b->guard_negated && a->guard_version == b->guard_version;
 }
 
 static int known_pattern(const ptx_making *m, const jit_known_pattern *pattern) {
@@ -132,7 +135,10 @@ void acu_jit_find_pattern(ptx_making *m, unsigned pattern) {
         acu_jit_flush_one(m, p->root);
     acu_x86_lea(x, X86_RDI, addresses);
     acu_x86_lea(x, X86_RSI, pattern_at(pattern, 0));
-    acu_x86_land(x, acu_x86_call_near(x), m->classify[p->narrow][p->size == 8]);
+    if (p->anyhow)
+        acu_jit_place_lanes(m, p->narrow, p->size);
+    else
+        acu_x86_land(x, acu_x86_call_near(x), m->classify[p->narrow][p->size == 8]);
 }
 
 /* Returns the pattern, for which it writes code where the block has none yet. */
@@ -144,7 +150,7 @@ static unsigned make_pattern(ptx_making *m, const jit_known_pattern *wanted) {
         m->pattern_count = 0;
     unsigned pattern = m->pattern_count++;
     m->patterns[pattern] = *wanted;
-    jit_aside *aside = m->in_rows ? acu_jit_aside(m, NULL) : NULL;
+    jit_aside *aside = m->in_rows && !wanted->anyhow ? acu_jit_aside(m, NULL) : NULL;
     if (!aside) {
         acu_jit_find_pattern(m, pattern);
         return pattern;
@@ -157,19 +163,38 @@ static unsigned make_pattern(ptx_making *m, const jit_known_pattern *wanted) {
     return pattern;
 }
 
+static unsigned bytes_of_lane(const ptx_access *access) {
+    return (unsigned)access->size * access->count;
+}
+
+/* Returns whether only code for lanes that lie anyhow does the access. */
+static bool is_anyhow(const ptx_making *m, const ptx_access *access) {
+    return m->masked || access->count > 1 || access->size < 4;
+}
+
 /* Returns the pattern of an address, and what is to be added to it. */
 static unsigned pattern_of(ptx_making *m, const ptx_op *op, const ptx_access *access,
                            jit_sum *sum) {
+    const bool anyhow = is_anyhow(m, access);
     const jit_sum *found = access->narrow ? NULL : acu_jit_find_sum(m, op->a);
-    if (found && found->scale && found->scale != access->size) {
+    if (found && found->scale && found->scale != access->size && !anyhow) {
         acu_jit_settle(m, op->a);
         found = NULL;
     }
     if (found && !found->is_late && acu_jit_version(m, found->root) != found->root_version)
         found = NULL;
     *sum = found ? *found : (jit_sum){.root = op->a, .root_version = acu_jit_version(m, op->a)};
-    const jit_known_pattern wanted = {sum->root,      sum->root_version, access->narrow,
-                                      sum->is_signed, access->size,      sum->scale};
+    const jit_known_pattern wanted = {.root = sum->root,
+                                      .version = sum->root_version,
+                                      .narrow = access->narrow,
+                                      .is_signed = sum->is_signed,
+                                      .size = (uint8_t)bytes_of_lane(access),
+                                      .scale = sum->scale,
+                                      .anyhow = anyhow,
+                                      .is_guarded = m->masked_by_guard,
+                                      .guard_negated = m->masked_by_guard && m->guard_negated,
+                                      .guard = m->masked_by_guard ? m->guard : 0,
+                                      .guard_version = m->masked_by_guard ? m->guard_version : 0};
     return make_pattern(m, &wanted);
 }
 
@@ -250,14 +275,14 @@ static void write_one(ptx_making *m, bool is_narrow, unsigned size) {
     end_classify(m, JIT_CONSECUTIVE);
     acu_x86_land(x, odd, x->size);
     acu_x86_land(x, scattered, x->size);
-    end_classify(m, JIT_SCATTERED);
+    acu_jit_go_to_place_lanes(m, is_narrow, size);
 }
 
 void acu_jit_write_classify(ptx_making *m) {
+    acu_jit_write_place_lanes(m);
     for (unsigned n = 0; n < 2; n++) {
         write_one(m, n, 4);
-        if (m->wide)
-            write_one(m, n, 8);
+        write_one(m, n, 8);
     }
 }
 
@@ -314,15 +339,16 @@ static void check(ptx_making *m, const ptx_op *op, unsigned pattern, const jit_s
                   jit_aside *aside) {
     x86 *x = &m->x;
     const ptx_access *access = op->more;
+    const unsigned bytes = bytes_of_lane(access);
     load_ends(m, op, pattern, sum);
     acu_x86_long(x, X86_CMP, X86_RAX, x86_in(X86_RDX));
     leave_if(m, aside, X86_ABOVE);
-    acu_x86_test_bits(x, X86_RAX, access->size - 1u);
+    acu_x86_test_bits(x, X86_RAX, bytes - 1u);
     leave_if(m, aside, X86_NOT_ZERO);
     if (access->space == PTX_SHARED)
-        check_shared(m, aside, access->size);
+        check_shared(m, aside, bytes);
     else
-        check_global(m, aside, op, access->size);
+        check_global(m, aside, op, bytes);
     acu_x86_long(x, X86_MOV, X86_RSI, pattern_at(pattern, offsetof(jit_pattern, kind)));
     acu_x86_long_by(x, X86_CMP, x86_in(X86_RSI), JIT_CONSECUTIVE);
 }
@@ -345,26 +371,64 @@ static void load_all(ptx_making *m, const ptx_op *op, unsigned pattern, x86_vect
     }
 }
 
-static void write_load(ptx_making *m, const ptx_op *op, unsigned pattern, jit_aside *aside) {
+/* Loads elements of lanes that lie anyhow, which the last comparison says. */
+static void write_load_anyhow(ptx_making *m, const ptx_op *op, unsigned pattern, jit_aside *aside) {
     x86 *x = &m->x;
     const ptx_access *access = op->more;
-    size_t other = acu_x86_jump(x, X86_NOT_ZERO);
-    load_all(m, op, pattern, X86_LOAD);
-    size_t done = acu_x86_jump(x, X86_ALWAYS);
-    acu_x86_land(x, other, x->size);
-    acu_x86_long(x, X86_OR, X86_RSI, x86_in(X86_RSI));
-    leave_if(m, aside, X86_ZERO);
-    load_all(m, op, pattern, access->size == 4 ? X86_PBROADCASTD : X86_PBROADCASTQ);
+    leave_if(m, aside, X86_NOT_ABOVE);
+    if (access->size < 4) {
+        acu_jit_load_anyhow(m, access, pattern, false);
+        return;
+    }
+    acu_x86_long_by(x, X86_CMP, x86_in(X86_RSI), JIT_SAME);
+    const size_t same = acu_x86_jump(x, X86_ZERO);
+    acu_jit_load_anyhow(m, access, pattern, false);
+    const size_t done = acu_x86_jump(x, X86_ALWAYS);
+    acu_x86_land(x, same, x->size);
+    acu_jit_load_anyhow(m, access, pattern, true);
     acu_x86_land(x, done, x->size);
 }
 
-static void write_store(ptx_making *m, const ptx_op *op, unsigned pattern, jit_aside *aside) {
+static void write_load(ptx_making *m, const ptx_op *op, unsigned pattern, jit_aside *aside) {
+    x86 *x = &m->x;
     const ptx_access *access = op->more;
-    leave_if(m, aside, X86_NOT_ZERO);
+    if (is_anyhow(m, access)) {
+        write_load_anyhow(m, op, pattern, aside);
+        return;
+    }
+    size_t other = acu_x86_jump(x, X86_NOT_ZERO), done[2];
+    load_all(m, op, pattern, X86_LOAD);
+    done[0] = acu_x86_jump(x, X86_ALWAYS);
+    acu_x86_land(x, other, x->size);
+    const size_t anyhow = acu_x86_jump(x, X86_ABOVE);
+    acu_x86_long(x, X86_OR, X86_RSI, x86_in(X86_RSI));
+    leave_if(m, aside, X86_ZERO);
+    load_all(m, op, pattern, access->size == 4 ? X86_PBROADCASTD : X86_PBROADCASTQ);
+    done[1] = acu_x86_jump(x, X86_ALWAYS);
+    acu_x86_land(x, anyhow, x->size);
+    acu_jit_load_anyhow(m, access, pattern, false);
+    acu_x86_land(x, done[0], x->size);
+    acu_x86_land(x, done[1], x->size);
+}
+
+static void write_store(ptx_making *m, const ptx_op *op, unsigned pattern, jit_aside *aside) {
+    x86 *x = &m->x;
+    const ptx_access *access = op->more;
+    if (is_anyhow(m, access)) {
+        leave_if(m, aside, X86_NOT_ABOVE);
+        acu_jit_store_anyhow(m, access, pattern);
+        return;
+    }
+    const size_t other = acu_x86_jump(x, X86_NOT_ZERO);
     for (unsigned i = 0; i < PTX_LANES * access->size / m->width; i++) {
         unsigned vector = acu_jit_load(m, access->slots[0], access->size, i, JIT_T1);
-        acu_x86_vector(&m->x, X86_STORE, vector, X86_NONE, bytes_of(m, pattern, i));
+        acu_x86_vector(x, X86_STORE, vector, X86_NONE, bytes_of(m, pattern, i));
     }
+    const size_t done = acu_x86_jump(x, X86_ALWAYS);
+    acu_x86_land(x, other, x->size);
+    leave_if(m, aside, X86_NOT_ABOVE);
+    acu_jit_store_anyhow(m, access, pattern);
+    acu_x86_land(x, done, x->size);
 }
 
 int acu_jit_access_kind(const ptx_op *op) {
@@ -375,50 +439,86 @@ int acu_jit_access_kind(const ptx_op *op) {
     return 0;
 }
 
-/* Returns whether the access has a translation: one element of 4 or 8 bytes. */
-static bool is_simple(const ptx_making *m, const ptx_op *op) {
-    const ptx_access *access = op->more;
-    const bool sized = access->size == 4 || (access->size == 8 && m->wide);
-    const bool single = access->count == 1 && access->size == access->register_size &&
-                        access->slots[0] != UINT32_MAX;
-    const bool near =
-        access->space == PTX_SHARED || access->space == PTX_GLOBAL || access->space == PTX_GENERIC;
-    const bool fits =
-        op->value >= INT32_MIN / 2 && op->value <= INT32_MAX / 2 && op->site < 1000000;
-    return sized && single && near && fits;
+/* Returns whether elements of these sizes, in memory and in registers, have a translation. */
+static bool has_size(const ptx_making *m, const ptx_access *access, int kind) {
+    if (access->size >= 4)
+        return access->size == access->register_size;
+    return kind == 2 || access->register_size == 4 ||
+           (access->register_size == 2 && (m->wide || !m->masked));
 }
 
-bool acu_jit_access(ptx_making *m, const ptx_op *op) {
+/* Returns whether the access has a translation. A vector that other threads may wait for is one
+ * copy of the processor, which several gathers are not. */
+static bool is_known(const ptx_making *m, const ptx_op *op, int kind) {
     const ptx_access *access = op->more;
-    int kind = m->masked ? 0 : acu_jit_access_kind(op);
-    if (!kind || !is_simple(m, op) || (access->narrow && access->space != PTX_SHARED))
+    const bool near =
+        access->space == PTX_SHARED ||
+        ((access->space == PTX_GLOBAL || access->space == PTX_GENERIC) && !access->narrow);
+    const bool fits =
+        op->value >= INT32_MIN / 2 && op->value <= INT32_MAX / 2 && op->site < 1000000;
+    const bool single = access->count == 1 && access->slots[0] != UINT32_MAX;
+    return near && fits && has_size(m, access, kind) &&
+           (single || (access->count <= 4 && !m->code->spins));
+}
+
+/* Jumps over the access where no lane executes it; returns the number of the code aside, which has
+ * the vectors' values in their places; SIZE_MAX: there is none. */
+static size_t skip_if_none(ptx_making *m) {
+    x86 *x = &m->x;
+    jit_aside *aside = m->masked_by_guard ? acu_jit_aside(m, NULL) : NULL;
+    if (!aside)
+        return SIZE_MAX;
+    acu_jit_load_lanes(m, X86_RCX);
+    acu_x86_word(x, X86_OR, X86_RCX, x86_in(X86_RCX));
+    leave_if(m, aside, X86_ZERO);
+    aside->is_skipped = true;
+    __builtin_memcpy(aside->before, m->groups, sizeof m->groups);
+    return m->aside_count - 1;
+}
+
+/* Says that the operation reads or writes the registers of an access. */
+static void touch(ptx_making *m, const ptx_access *access, bool writes) {
+    for (unsigned n = 0; n < access->count; n++)
+        if (access->slots[n] != UINT32_MAX)
+            (writes ? acu_jit_begin : acu_jit_want)(m, access->slots[n], access->register_size);
+}
+
+static void end_aside(const ptx_making *m, jit_aside *aside) {
+    aside->back = m->x.size;
+    __builtin_memcpy(aside->after, m->groups, sizeof m->groups);
+}
+
+bool acu_jit_access(ptx_making *m, const ptx_op *op, const ptx_op *inner) {
+    const ptx_access *access = inner->more;
+    const int kind = acu_jit_access_kind(inner);
+    if (!kind || !is_known(m, inner, kind))
         return false;
+    const size_t skipped = skip_if_none(m);
     jit_sum sum;
-    unsigned pattern = pattern_of(m, op, access, &sum);
+    const unsigned pattern = pattern_of(m, inner, access, &sum);
     jit_aside *aside = acu_jit_aside(m, op);
     if (!aside)
         return false;
     if (kind == 2)
-        acu_jit_want(m, access->slots[0], access->size);
-    if (kind == 1)
-        acu_jit_write(m, access->slots[0], false);
+        touch(m, access, false);
+    for (unsigned n = 0; kind == 1 && n < access->count; n++)
+        if (access->slots[n] != UINT32_MAX)
+            acu_jit_write(m, access->slots[n], false);
     if (sum.is_late) { /* what it is made of may be elsewhere now */
-        aside->address = *acu_jit_find_sum(m, op->a);
+        aside->address = *acu_jit_find_sum(m, inner->a);
         aside->address.is_late = true;
     }
     __builtin_memcpy(aside->before, m->groups, sizeof m->groups);
     if (kind == 1)
-        acu_jit_begin(m, access->slots[0], access->size);
+        touch(m, access, true);
     for (unsigned g = 0; g < m->group_count && kind == 1; g++)
         if (aside->before[g].slot != m->groups[g].slot || !m->groups[g].size)
             aside->before[g].size = 0; /* it was stored, or has nothing yet */
-    check(m, op, pattern, &sum, aside);
-    if (kind == 1)
-        write_load(m, op, pattern, aside);
-    else
-        write_store(m, op, pattern, aside);
-    aside->back = m->x.size;
-    __builtin_memcpy(aside->after, m->groups, sizeof m->groups);
+    check(m, inner, pattern, &sum, aside);
+    (kind == 1 ? write_load : write_store)(m, inner, pattern, aside);
+    end_aside(m, aside);
+    if (skipped != SIZE_MAX)
+        end_aside(m, &m->asides[skipped]);
     acu_jit_forget_masks(m);
     return true;
 }

@@ -2,6 +2,7 @@
 #ifndef ACU_SIM_PTX_JIT_INSIDE_H
 #define ACU_SIM_PTX_JIT_INSIDE_H
 
+#include "sim/ptx/access.h"
 #include "sim/ptx/jit.h"
 #include "sim/ptx/x86.h"
 
@@ -36,18 +37,30 @@ enum {
     JIT_ONES = 1152, /* words: all bits */
     JIT_ONE = 1216,  /* floats */
     JIT_ZERO = 1280,
-    JIT_POOL_BYTES = 1344,
+    JIT_ALL = 1344,   /* words: all bits, for each lane */
+    JIT_EVEN = 1472,  /* words: 0, 2, 4, 6 */
+    JIT_LOW_2 = 1536, /* words: 3 */
+    JIT_SHORT = 1600, /* 0xffff, */
+    JIT_16 = 1664,    /* 16, */
+    JIT_24 = 1728,    /* and 24 */
+    JIT_ODD = 1792,   /* words: bits that a multiple of 1, 2, 4, … does not have */
+    JIT_POOL_BYTES = 1856,
 };
 
-/* How the addresses of a warp lie: each vector's lanes have the same one, or consecutive ones. The
- * frame of the machine code has them. */
+/* How the addresses of a warp lie: each vector's lanes have the same one, or consecutive ones, or
+ * they lie otherwise, or all active lanes have the same one. The frame of the machine code has
+ * them.
+ */
+enum { JIT_FAR, JIT_EQUAL, JIT_CONSECUTIVE, JIT_SCATTERED, JIT_SAME };
+enum { JIT_PARTS = 8 };
 typedef struct jit_pattern {
     uint64_t low, high;
-    uint64_t kind;  /* jit_kind */
-    uint64_t at[4]; /* of the first lane of each vector */
+    uint64_t kind;
+    uint64_t at[JIT_PARTS]; /* of the first lane of each vector; of the first one that is active, */
+    int32_t
+        offset[PTX_LANES]; /* with JIT_SCATTERED and JIT_SAME, and how far each lane is from it */
     uint64_t unused;
 } jit_pattern;
-enum { JIT_SCATTERED, JIT_EQUAL, JIT_CONSECUTIVE };
 enum { JIT_PATTERNS = 12 };
 
 /* The frame of the machine code. */
@@ -57,7 +70,9 @@ typedef struct jit_frame {
     uint32_t guards[PTX_LANES]; /* and words */
     jit_pattern patterns[JIT_PATTERNS];
     char copies[JIT_COPIES][JIT_COPY_BYTES];
-    uint64_t split; /* the current one */
+    uint64_t split;    /* the current one */
+    uint64_t low_bits; /* of an address */
+    uint64_t unused;
 } jit_frame;
 
 /* Vectors that have a value, or half of one of 64 bits. */
@@ -90,12 +105,17 @@ typedef struct jit_known_pattern {
     uint32_t version;
     bool narrow, is_signed;
     uint8_t size, scale;
+    bool anyhow; /* only how far all lanes are from the first is known; size is of all elements */
+    bool is_guarded, guard_negated; /* of the lanes for which a guard is true */
+    ptx_slot guard;
+    uint32_t guard_version;
 } jit_known_pattern;
 
 /* Code behind that of a block, to which it seldom jumps: a call of a handler; or one of the code
  * that finds the pattern of a value. */
 typedef struct jit_aside {
     const ptx_op *op; /* NULL: there is no handler to call */
+    bool is_skipped;  /* no lane executes it: nothing is called */
     size_t jumps[8];
     unsigned jump_count;
     size_t back;
@@ -177,6 +197,7 @@ typedef struct ptx_making {
     jit_known_pattern patterns[JIT_PATTERNS];
     unsigned pattern_count;
     size_t classify[2][2]; /* code that finds patterns: [narrow][elements of 8 bytes] */
+    size_t place_lanes[2]; /* those of lanes that lie anyhow: [narrow] */
 
     ptx_op *copies; /* of accesses, whose address is elsewhere; the code owns them */
     uint32_t copy_count;
@@ -308,8 +329,20 @@ bool acu_jit_is_late(ptx_making *m, const ptx_op *op);
 void acu_jit_widen(ptx_making *m, ptx_slot slot, unsigned i, bool is_signed, unsigned d);
 /* Translates a shuffle of all lanes. */
 bool acu_jit_shuffle(ptx_making *m, const ptx_op *op);
-/* Translates a load or a store. */
-bool acu_jit_access(ptx_making *m, const ptx_op *op);
+/* Translates a load or a store; `inner` is the operation without its guard. */
+bool acu_jit_access(ptx_making *m, const ptx_op *op, const ptx_op *inner);
+/* Writes code that loads and stores elements of lanes that lie anyhow; `is_same`: all active ones
+ * have one address. R9 has the bytes of the first active lane. */
+void acu_jit_load_anyhow(ptx_making *m, const ptx_access *access, unsigned pattern, bool is_same);
+void acu_jit_store_anyhow(ptx_making *m, const ptx_access *access, unsigned pattern);
+/* Writes a call that finds the pattern of such lanes; RDI and RSI have the addresses and the
+ * pattern, of accesses of so many bytes. */
+void acu_jit_place_lanes(ptx_making *m, bool is_narrow, unsigned bytes);
+void acu_jit_write_place_lanes(ptx_making *m);
+/* Goes on there, of all lanes. */
+void acu_jit_go_to_place_lanes(ptx_making *m, bool is_narrow, unsigned bytes);
+/* Puts the active lanes into a register, as bits. */
+void acu_jit_load_lanes(ptx_making *m, x86_register d);
 /* Computes a sum in the scratch memory, and returns where that is. */
 x86_place acu_jit_sum_aside(ptx_making *m, const jit_sum *sum);
 /* Writes a call of the code that finds a pattern. */

@@ -133,7 +133,7 @@ static int take_group(ptx_making *m, ptx_slot slot, unsigned size, unsigned part
 
 /* Values of 64 bits need twice as many vectors, which AVX2 has not. */
 static unsigned parts_of(const ptx_making *m, unsigned size) {
-    return size == 4 ? 1 : m->wide ? 2 : 0;
+    return size == 4 ? 1 : size == 8 && m->wide ? 2 : 0;
 }
 
 bool acu_jit_move(ptx_making *m, ptx_slot slot, unsigned size, ptx_slot to) {

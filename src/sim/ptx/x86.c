@@ -143,6 +143,28 @@ void acu_x86_test_bits(x86 *x, x86_register d, uint32_t bits) {
     put_number(x, bits, 4);
 }
 
+void acu_x86_first_bit(x86 *x, x86_register d, x86_register s) {
+    put(x, 0xf3);
+    extended(x, false, 0xbc, d, x86_in(s));
+}
+
+void acu_x86_move_indexed(x86 *x, x86_move move, x86_register r, x86_register base,
+                          x86_register index, unsigned scale) {
+    static const uint8_t opcodes[] = {0xb7, 0x8b, 0x8b, 0x63, 0x88, 0x89, 0x89, 0x89};
+    const bool is_long = move == X86_LOAD_LONG || move == X86_LOAD_SIGNED || move == X86_STORE_LONG;
+    const unsigned scales = scale == 8 ? 3 : scale / 2;
+    if (move == X86_STORE_SHORT)
+        put(x, 0x66);
+    put(x, 0x40 | (is_long ? 8u : 0u) | ((unsigned)r >> 3) << 2 | ((unsigned)index >> 3) << 1 |
+               (unsigned)base >> 3);
+    if (move == X86_LOAD_SHORT)
+        put(x, 0x0f);
+    put(x, opcodes[move]);
+    put(x, 0x44 | ((unsigned)r & 7) << 3);
+    put(x, scales << 6 | ((unsigned)index & 7) << 3 | ((unsigned)base & 7));
+    put(x, 0);
+}
+
 void acu_x86_push(x86 *x, x86_register s) {
     put_prefix(x, false, 0, s);
     put(x, 0x50 | (s & 7));
@@ -238,6 +260,31 @@ void acu_x86_masked(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, 
     evex(x, parts_of(op), d, a, b, k);
 }
 
+void acu_x86_gather(x86 *x, x86_vector op, unsigned d, x86_register base, unsigned index,
+                    int32_t offset, unsigned mask) {
+    const parts p = parts_of(op);
+    const unsigned first =
+        (~d >> 3 & 1) << 7 | (~index >> 3 & 1) << 6 | (~(unsigned)base >> 3 & 1) << 5 | p.map;
+    if (x->wide) {
+        put(x, 0x62);
+        put(x, first | (~d >> 4 & 1) << 4);
+        put(x, p.wide_w << 7 | 15u << 3 | 4u | p.pp);
+        put(x, 2u << 5 | (~index >> 4 & 1) << 3 | mask);
+    } else {
+        put(x, 0xc4);
+        put(x, first);
+        put(x, p.w << 7 | (~mask & 15) << 3 | 4u | p.pp);
+    }
+    put(x, p.opcode);
+    put(x, 0x84 | (d & 7) << 3);
+    put(x, (index & 7) << 3 | ((unsigned)base & 7));
+    put_number(x, (uint32_t)offset, 4);
+}
+
+void acu_x86_drop_first_bit(x86 *x, x86_register d, x86_register s) {
+    vex(x, (parts){0, 2, 0, 0, 0xf3}, false, 1, d, x86_in(s));
+}
+
 void acu_x86_take_first(x86 *x, x86_register d, unsigned vector, unsigned size) {
     const parts p = {1, 1, size == 8, size == 8, 0x7e};
     if (!x->wide) {
@@ -300,4 +347,13 @@ void acu_x86_upper_mask(x86 *x, unsigned d, unsigned s, unsigned bits) {
 
 void acu_x86_join_masks(x86 *x, unsigned bits, unsigned d, unsigned high, unsigned low) {
     vex(x, (parts){bits == 8, 1, 0, 0, 0x4b}, true, d, high, x86_in(low));
+}
+
+void acu_x86_set_mask(x86 *x, unsigned k) {
+    vex(x, (parts){0, 1, 0, 0, 0x46}, true, k, k, x86_in(k));
+}
+
+void acu_x86_shift_mask(x86 *x, unsigned d, unsigned s, unsigned bits) {
+    vex(x, (parts){1, 3, 0, 0, 0x31}, false, d, 0, x86_in(s));
+    put(x, bits);
 }

@@ -99,6 +99,23 @@ void acu_x86_shift_long(x86 *x, x86_register d, unsigned by);
 void acu_x86_widen(x86 *x, x86_register d);
 void acu_x86_multiply(x86 *x, x86_register d, x86_place s); /* 64 bits */
 void acu_x86_test_bits(x86 *x, x86_register d, uint32_t bits);
+/* d = the number of the lowest bit of s that is set, of 32; and d = s without that bit. */
+void acu_x86_first_bit(x86 *x, x86_register d, x86_register s);
+void acu_x86_drop_first_bit(x86 *x, x86_register d, x86_register s);
+
+/* Moves between a register and memory at base + index * scale. */
+typedef enum x86_move {
+    X86_LOAD_SHORT,  /* 16 bits, the rest becomes 0 */
+    X86_LOAD_WORD,   /* 32 */
+    X86_LOAD_LONG,   /* 64 */
+    X86_LOAD_SIGNED, /* 32, the rest becomes their sign */
+    X86_STORE_BYTE,
+    X86_STORE_SHORT,
+    X86_STORE_WORD,
+    X86_STORE_LONG,
+} x86_move;
+void acu_x86_move_indexed(x86 *x, x86_move move, x86_register r, x86_register base,
+                          x86_register index, unsigned scale);
 void acu_x86_push(x86 *x, x86_register s);
 void acu_x86_pop(x86 *x, x86_register d);
 void acu_x86_call(x86 *x, x86_place target);
@@ -140,6 +157,7 @@ typedef enum x86_vector {
     X86_PMULUDQ = X86_V(1, 1, 0, 1, 0xf4),
     X86_PSUBD = X86_V(1, 1, 0, 0, 0xfa),
     X86_PSUBQ = X86_V(1, 1, 0, 1, 0xfb),
+    X86_PACKUSDW = X86_V(1, 2, 0, 0, 0x2b), /* within 128 bits each */
     X86_PADDD = X86_V(1, 1, 0, 0, 0xfe),
     X86_PTEST = X86_V(1, 2, 0, 0, 0x17), /* AVX2 only */
     X86_PMOVSXDQ = X86_V(1, 2, 0, 0, 0x25),
@@ -147,6 +165,9 @@ typedef enum x86_vector {
     X86_PMOVZXDQ = X86_V(1, 2, 0, 0, 0x35),
     X86_PTESTMD = X86_V(1, 2, 0, 0, 0x27), /* AVX-512 only */
     X86_PMOVQD = X86_V(2, 2, 0, 0, 0x35),  /* AVX-512 only */
+    X86_PMOVDW = X86_V(2, 2, 0, 0, 0x33),  /* AVX-512 only */
+    X86_PERMD = X86_V(1, 2, 0, 0, 0x36),   /* of b, by a */
+    X86_PERMQ = X86_V(1, 3, 1, 1, 0x00),   /* by a byte, within 256 bits each */
     X86_PMINSD = X86_V(1, 2, 0, 0, 0x39),
     X86_PMINUD = X86_V(1, 2, 0, 0, 0x3b),
     X86_PMAXSD = X86_V(1, 2, 0, 0, 0x3d),
@@ -174,10 +195,14 @@ typedef enum x86_vector {
     X86_EXTRACT128 = X86_V(1, 3, 0, 0, 0x39), /* AVX2 only */
     X86_EXTRACT256 = X86_V(1, 3, 1, 1, 0x3b), /* AVX-512 only */
     X86_BLENDVPS = X86_V(1, 3, 0, 0, 0x4a),   /* AVX2 only */
+    X86_GATHERD = X86_V(1, 2, 0, 0, 0x90),    /* acu_x86_gather() */
+    X86_GATHERQ = X86_V(1, 2, 1, 1, 0x90),
+    X86_SCATTERD = X86_V(1, 2, 0, 0, 0xa0), /* AVX-512 only */
+    X86_SCATTERQ = X86_V(1, 2, 1, 1, 0xa0), /* AVX-512 only */
 } x86_vector;
 
-/* d = a op b. Instructions of one operand have no `a`: X86_NONE. X86_STORE, X86_PMOVQD and the
- * extractions write to b, from d. */
+/* d = a op b. Instructions of one operand have no `a`: X86_NONE. X86_STORE, X86_PMOVQD, X86_PMOVDW
+ * and the extractions write to b, from d. */
 enum { X86_NONE = 0 };
 void acu_x86_vector(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b);
 /* d = a << by, of elements of 8 bytes. */
@@ -186,6 +211,12 @@ void acu_x86_shift_vector(x86 *x, unsigned d, unsigned a, uint8_t by);
 void acu_x86_vector_by(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, uint8_t by);
 /* AVX-512: only where the mask register k has bits, the other elements stay. */
 void acu_x86_masked(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, unsigned k);
+/* Elements of 4 or 8 bytes at base + offset and words of a vector: d = what is there, or there is
+ * d. `mask` is a mask register, or, of AVX2, a vector; a load clears it, and it is none of the
+ * others.
+ */
+void acu_x86_gather(x86 *x, x86_vector op, unsigned d, x86_register base, unsigned index,
+                    int32_t offset, unsigned mask);
 /* A register = the first element of a vector, of 4 or 8 bytes. */
 void acu_x86_take_first(x86 *x, x86_register d, unsigned vector, unsigned size);
 void acu_x86_zeroupper(x86 *x);
@@ -207,6 +238,9 @@ void acu_x86_not_mask(x86 *x, unsigned d, unsigned s);
 void acu_x86_and_masks(x86 *x, unsigned d, unsigned a, unsigned b);
 void acu_x86_and_not_masks(x86 *x, unsigned d, unsigned a, unsigned b);
 void acu_x86_upper_mask(x86 *x, unsigned d, unsigned s, unsigned bits);
+/* k = 16 ones; and d = s >> bits, of 32. */
+void acu_x86_set_mask(x86 *x, unsigned k);
+void acu_x86_shift_mask(x86 *x, unsigned d, unsigned s, unsigned bits);
 /* d = high << bits | low; 8 or 16 bits each. */
 void acu_x86_join_masks(x86 *x, unsigned bits, unsigned d, unsigned high, unsigned low);
 
