@@ -437,8 +437,86 @@ static void say_access(text *t, const char *guard) {
             close);
 }
 
+/* Operations that have machine code; W, H, D stand for registers, B for a number below 16. */
+static const char *const operations[] = {
+    "cvt.s32.s8 W, H",
+    "cvt.u32.u8 W, H",
+    "cvt.u8.u32 W, W",
+    "cvt.s8.s32 H, W",
+    "cvt.s64.s8 D, H",
+    "cvt.u16.u64 H, D",
+    "cvt.s16.s8 H, H",
+    "cvt.u8.u16 H, H",
+    "cvt.s16.s32 W, W",
+    "cvt.u32.u64 W, D",
+    "cvt.s64.s32 D, W",
+    "cvt.u64.u16 D, D",
+    "mov.b32 {H, H}, W",
+    "mov.b32 W, {H, H}",
+    "mov.b64 {W, W}, D",
+    "mov.b64 D, {W, W}",
+    "mov.b16 H, H",
+    "shf.l.wrap.b32 W, W, W, W",
+    "shf.r.clamp.b32 W, W, W, H32",
+    "mul.hi.u32 W, W, W",
+    "mad.hi.s32 W, W, W, W",
+    "add.u16 H, H, H",
+    "sub.s16 H, H, H",
+    "mul.lo.u16 H, H, H",
+    "min.s16 H, H, H",
+    "max.u16 H, H, H",
+    "xor.b16 H, H, H",
+    "not.b16 H, H",
+    "neg.s16 H, H",
+    "shl.b16 H, H, B",
+    "shr.s16 H, H, B",
+    "selp.b16 H, H, H, %p",
+    "selp.b32 W, W, W, %p",
+    "setp.lt.s16 %p, H, H",
+    "setp.ge.u16 %p, H, H",
+    "setp.ne.s16 %p, H, H",
+    "fma.rm.f32 W, W, W, W",
+    "add.rz.f32 W, W, W",
+    "div.rp.f32 W, W, W",
+    "sqrt.rm.f32 W, W",
+    "rcp.rz.f32 W, W",
+    "cvt.rn.f32.s16 W, H",
+    "cvt.rn.f32.u8 W, H",
+    "cvt.rzi.s32.f32 W, W",
+    "cvt.rni.u32.f32 W, W",
+    "cvt.f64.f32 D, W",
+    "cvt.rn.f64.s32 D, W",
+    "add.f64 D, D, D",
+    "sub.f64 D, D, D",
+    "mul.f64 D, D, D",
+    "div.rn.f64 D, D, D",
+    "fma.rn.f64 D, D, D, D",
+    "add.f32 W, W, W",
+    "mul.wide.s32 D, W, W",
+    "popc.b32 W, W",
+};
+
+static void say_operation(text *t, const char *guard) {
+    const char *one = operations[random_word() % (sizeof operations / sizeof *operations)];
+    say(t, "%s", guard);
+    for (; *one; one++)
+        if (*one == 'B')
+            say(t, "%u", random_word() % 16);
+        else if (*one == 'H' && one[1] == '3') /* a number of 32 bits */
+            say(t, "%u", random_word() % 40), one += 2;
+        else if (strchr("WHD", *one))
+            say(t, "%%%c%u", *one + 'a' - 'A', random_word() % REGISTERS);
+        else
+            say(t, "%c", *one);
+    say(t, ";\n");
+}
+
 static void say_change(text *t, const char *guard) {
     const unsigned a = random_word() % REGISTERS, b = random_word() % REGISTERS;
+    if (random_word() % 4) {
+        say_operation(t, guard);
+        return;
+    }
     switch (random_word() % 6) {
     case 0:
         say(t, "%smul.lo.u32 %%w%u, %%l, %u;\n", guard, a, random_word() % 5);
@@ -484,11 +562,11 @@ static void say_accesses(text *t) {
     for (unsigned n = 0; n < REGISTERS; n++)
         say(t, "mul.lo.u32 %%w%u, %%t, %u;\ncvt.u16.u32 %%h%u, %%w%u;\ncvt.u64.u32 %%d%u, %%w%u;\n",
             n, n + 1, n, n, n, n);
-    say_steps(t, 10);
-    say(t, "setp.gt.u32 %%q, %%w0, 30;\n@%%q bra M;\n");
     say_steps(t, 14);
+    say(t, "setp.gt.u32 %%q, %%w0, 30;\n@%%q bra M;\n");
+    say_steps(t, 22);
     say(t, "M:\n");
-    say_steps(t, 6);
+    say_steps(t, 10);
     say(t, "mad.wide.u32 %%x, %%t, 8, %%b;\n");
     for (unsigned n = 0; n < REGISTERS; n++)
         say(t,
@@ -499,7 +577,7 @@ static void say_accesses(text *t) {
 }
 
 TEST(elements_of_all_sizes) {
-    enum { KERNELS = 300 };
+    enum { KERNELS = 500 };
     static text texts[KERNELS];
     static uint64_t expected[KERNELS][SUM_BYTES * 2 / 8], found[SUM_BYTES * 2 / 8];
     const char *const configurations[] = {MACHINE ",jit=0", MACHINE ",jit=always",

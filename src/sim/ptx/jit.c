@@ -359,11 +359,14 @@ static void write_pool(ptx_making *m) {
     fill_words(pool, JIT_ONES, 64, UINT32_MAX, 0);
     fill_words(pool, JIT_ONE, 64, 0x3f800000, 0);
     fill_words(pool, JIT_ALL, 128, UINT32_MAX, 0);
-    fill_words(pool, JIT_EVEN, 32, 0, 2);
+    fill_words(pool, JIT_EVEN, 64, 0, 2);
+    fill_words(pool, JIT_ODD_WORDS, 64, 1, 2);
+    fill_words(pool, JIT_31, 64, 31, 0);
+    fill_words(pool, JIT_32, 64, 32, 0);
+    fill_words(pool, JIT_2_31, 64, 0x4f000000, 0);
+    fill_words(pool, JIT_CONTROL, 16, 0x1f80, 0x2000);
     fill_words(pool, JIT_LOW_2, 64, 3, 0);
     fill_words(pool, JIT_SHORT, 64, 0xffff, 0);
-    fill_words(pool, JIT_16, 64, 16, 0);
-    fill_words(pool, JIT_24, 64, 24, 0);
     for (unsigned n = 0; n < 16; n++)
         pool[JIT_ODD / 4 + n] = (UINT32_C(1) << n) - 1;
     acu_x86_bytes(&m->x, pool, sizeof pool);

@@ -440,11 +440,10 @@ int acu_jit_access_kind(const ptx_op *op) {
 }
 
 /* Returns whether elements of these sizes, in memory and in registers, have a translation. */
-static bool has_size(const ptx_making *m, const ptx_access *access, int kind) {
+static bool has_size(const ptx_access *access, int kind) {
     if (access->size >= 4)
         return access->size == access->register_size;
-    return kind == 2 || access->register_size == 4 ||
-           (access->register_size == 2 && (m->wide || !m->masked));
+    return kind == 2 || access->register_size == 4 || access->register_size == 2;
 }
 
 /* Returns whether the access has a translation. A vector that other threads may wait for is one
@@ -457,7 +456,7 @@ static bool is_known(const ptx_making *m, const ptx_op *op, int kind) {
     const bool fits =
         op->value >= INT32_MIN / 2 && op->value <= INT32_MAX / 2 && op->site < 1000000;
     const bool single = access->count == 1 && access->slots[0] != UINT32_MAX;
-    return near && fits && has_size(m, access, kind) &&
+    return near && fits && has_size(access, kind) &&
            (single || (access->count <= 4 && !m->code->spins));
 }
 
@@ -512,7 +511,8 @@ bool acu_jit_access(ptx_making *m, const ptx_op *op, const ptx_op *inner) {
     if (kind == 1)
         touch(m, access, true);
     for (unsigned g = 0; g < m->group_count && kind == 1; g++)
-        if (aside->before[g].slot != m->groups[g].slot || !m->groups[g].size)
+        if (aside->before[g].slot != m->groups[g].slot ||
+            aside->before[g].part != m->groups[g].part || !m->groups[g].size)
             aside->before[g].size = 0; /* it was stored, or has nothing yet */
     check(m, inner, pattern, &sum, aside);
     (kind == 1 ? write_load : write_store)(m, inner, pattern, aside);

@@ -37,14 +37,17 @@ enum {
     JIT_ONES = 1152, /* words: all bits */
     JIT_ONE = 1216,  /* floats */
     JIT_ZERO = 1280,
-    JIT_ALL = 1344,   /* words: all bits, for each lane */
-    JIT_EVEN = 1472,  /* words: 0, 2, 4, 6 */
-    JIT_LOW_2 = 1536, /* words: 3 */
-    JIT_SHORT = 1600, /* 0xffff, */
-    JIT_16 = 1664,    /* 16, */
-    JIT_24 = 1728,    /* and 24 */
-    JIT_ODD = 1792,   /* words: bits that a multiple of 1, 2, 4, … does not have */
-    JIT_POOL_BYTES = 1856,
+    JIT_ALL = 1344,       /* words: all bits, for each lane */
+    JIT_EVEN = 1472,      /* words: 0, 2, 4, … */
+    JIT_LOW_2 = 1536,     /* words: 3 */
+    JIT_SHORT = 1600,     /* 0xffff */
+    JIT_ODD = 1664,       /* words: bits that a multiple of 1, 2, 4, … does not have */
+    JIT_ODD_WORDS = 1728, /* words: 1, 3, 5, … */
+    JIT_31 = 1792,        /* words: 31, */
+    JIT_32 = 1856,        /* and 32 */
+    JIT_2_31 = 1920,      /* floats */
+    JIT_CONTROL = 1984,   /* words: what the processor's control of floats is, by x86_rounding */
+    JIT_POOL_BYTES = 2048,
 };
 
 /* How the addresses of a warp lie: each vector's lanes have the same one, or consecutive ones, or
@@ -70,8 +73,9 @@ typedef struct jit_frame {
     uint32_t guards[PTX_LANES]; /* and words */
     jit_pattern patterns[JIT_PATTERNS];
     char copies[JIT_COPIES][JIT_COPY_BYTES];
-    uint64_t split;    /* the current one */
-    uint64_t low_bits; /* of an address */
+    uint64_t split;     /* the current one */
+    uint64_t low_bits;  /* of an address */
+    uint32_t words[16]; /* of a vector that is widened */
     uint64_t unused;
 } jit_frame;
 
@@ -320,6 +324,33 @@ void acu_jit_settle_live(ptx_making *m, uint32_t op, uint32_t or_op);
 void acu_jit_write(ptx_making *m, ptx_slot slot, bool keeps);
 
 /* ---- operations ---- */
+
+/* How an operation becomes code. */
+typedef struct jit_row jit_row;
+/* Writes the code; false: this operation needs what the processor has not. */
+typedef bool jit_translate(ptx_making *m, const ptx_op *op, const jit_row *k);
+struct jit_row {
+    ptx_handler *handler; /* how the operation is recognised */
+    jit_translate *translate;
+    x86_vector vector;
+    uint8_t size;      /* bytes of an element, */
+    uint8_t from;      /* and of an operand's; or what a function says */
+    uint8_t predicate; /* of a comparison; what goes into a sum or a logical operation */
+    char joined;       /* '&', '|', '^': a comparison's result with another predicate; else 0 */
+    bool is_signed, is_float;
+};
+jit_translate acu_jit_convert_size, acu_jit_resize, acu_jit_take_part, acu_jit_put_two,
+    acu_jit_shift_short, acu_jit_compare_shorts, acu_jit_rounded, acu_jit_double,
+    acu_jit_fused_double, acu_jit_widen_float, acu_jit_float_of_short, acu_jit_integer_of_float;
+
+/* Writes JIT_T0 to vector i of a value that has been begun. */
+void acu_jit_put(ptx_making *m, ptx_slot slot, unsigned size, unsigned i);
+/* Makes shorts of the words in JIT_T0, and writes them to a register; uses JIT_T1 and JIT_T2. */
+void acu_jit_store_shorts(ptx_making *m, ptx_slot slot, unsigned i);
+/* Finishes a comparison, whose bits are in RAX. */
+void acu_jit_store_comparison(ptx_making *m, const ptx_op *op, const jit_row *k);
+/* Returns 32 bits for each lane of vector i of 64 bits. */
+x86_place acu_jit_half(ptx_making *m, ptx_slot slot, unsigned i, unsigned temporary);
 
 /* Translates an operation that does the same in each lane; false: it has no translation. */
 bool acu_jit_lanes(ptx_making *m, const ptx_op *op);

@@ -8,26 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct known known;
-/* Writes the code; false: this operation needs what the processor has not. */
-typedef bool translate(ptx_making *m, const ptx_op *op, const known *k);
-
-struct known {
-    ptx_handler *handler;
-    translate *translate;
-    x86_vector vector;
-    uint8_t size;      /* bytes of an element */
-    uint8_t predicate; /* of a comparison; what goes into a sum or a logical operation */
-    char joined;       /* '&', '|', '^': a comparison's result with another predicate; else 0 */
-    bool is_signed, is_float;
-};
-
 static x86_place pool(unsigned at) {
     return x86_at(JIT_POOL, (int32_t)at);
 }
 
 static unsigned vectors_of(const ptx_making *m, unsigned size) {
-    return size == 4 ? m->vectors : 2 * m->vectors;
+    return PTX_LANES * size / m->width;
 }
 
 /* Makes the one NaN that a GPU has of any. */
@@ -43,13 +29,13 @@ static void fix_nan(ptx_making *m, unsigned vector) {
     acu_x86_vector_by(x, X86_BLENDVPS, vector, vector, pool(JIT_NAN), JIT_T2 << 4);
 }
 
-static void want_all(ptx_making *m, const ptx_op *op, const known *k, unsigned count) {
+static void want_all(ptx_making *m, const ptx_op *op, const jit_row *k, unsigned count) {
     const ptx_slot slots[] = {op->a, op->b, op->c};
     for (unsigned n = 0; n < count; n++)
         acu_jit_want(m, slots[n], k->size);
 }
 
-static bool binary(ptx_making *m, const ptx_op *op, const known *k) {
+static bool binary(ptx_making *m, const ptx_op *op, const jit_row *k) {
     want_all(m, op, k, 2);
     acu_jit_begin(m, op->d, k->size);
     for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
@@ -64,7 +50,7 @@ static bool binary(ptx_making *m, const ptx_op *op, const known *k) {
 }
 
 /* Of a and a constant of the pool, which comes first if `is_signed`. */
-static bool with_pool(ptx_making *m, const ptx_op *op, const known *k) {
+static bool with_pool(ptx_making *m, const ptx_op *op, const jit_row *k) {
     acu_jit_want(m, op->a, k->size);
     acu_jit_begin(m, op->d, k->size);
     for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
@@ -87,7 +73,7 @@ static bool with_pool(ptx_making *m, const ptx_op *op, const known *k) {
     return true;
 }
 
-static bool unary(ptx_making *m, const ptx_op *op, const known *k) {
+static bool unary(ptx_making *m, const ptx_op *op, const jit_row *k) {
     if (k->vector == X86_CVTUDQ2PS && !m->wide)
         return false;
     acu_jit_want(m, op->a, k->size);
@@ -102,15 +88,15 @@ static bool unary(ptx_making *m, const ptx_op *op, const known *k) {
     return true;
 }
 
-static bool copy(ptx_making *m, const ptx_op *op, const known *k) {
+static bool copy(ptx_making *m, const ptx_op *op, const jit_row *k) {
     if (!op->size) {
         acu_x86_word(&m->x, X86_MOV, X86_RAX, acu_jit_memory(m, op->a, 0));
         acu_jit_store_predicate(m, op->d);
         return true;
     }
-    if (op->size != 4 && op->size != 8)
+    if (op->size != 2 && op->size != 4 && op->size != 8)
         return false;
-    known sized = *k;
+    jit_row sized = *k;
     sized.size = op->size;
     return unary(m, op, &sized);
 }
@@ -130,7 +116,7 @@ static void take_where(ptx_making *m, unsigned predicate, unsigned a, x86_place 
 
 /* The smaller or the larger float. The instruction returns b where both are zeros or one is no
  * number, which loses. A zero with a sign is below one without: `predicate` joins their bits. */
-static bool extreme(ptx_making *m, const ptx_op *op, const known *k) {
+static bool extreme(ptx_making *m, const ptx_op *op, const jit_row *k) {
     enum { EQUAL_NUMBERS = 0, UNORDERED = 3 };
     x86 *x = &m->x;
     want_all(m, op, k, 2);
@@ -154,7 +140,7 @@ static bool extreme(ptx_making *m, const ptx_op *op, const known *k) {
 }
 
 /* d = a * b + c, rounded once. */
-static bool fused(ptx_making *m, const ptx_op *op, const known *k) {
+static bool fused(ptx_making *m, const ptx_op *op, const jit_row *k) {
     x86 *x = &m->x;
     want_all(m, op, k, 3);
     acu_jit_begin(m, op->d, 4);
@@ -178,7 +164,7 @@ static bool fused(ptx_making *m, const ptx_op *op, const known *k) {
 }
 
 /* d = a * b + c, of integers. */
-static bool multiply_add(ptx_making *m, const ptx_op *op, const known *k) {
+static bool multiply_add(ptx_making *m, const ptx_op *op, const jit_row *k) {
     want_all(m, op, k, 3);
     acu_jit_begin(m, op->d, k->size);
     for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
@@ -191,8 +177,7 @@ static bool multiply_add(ptx_making *m, const ptx_op *op, const known *k) {
     return true;
 }
 
-/* Returns 32 bits for each lane of vector i of 64 bits. */
-static x86_place half(ptx_making *m, ptx_slot slot, unsigned i, unsigned temporary) {
+x86_place acu_jit_half(ptx_making *m, ptx_slot slot, unsigned i, unsigned temporary) {
     x86_place whole = acu_jit_source(m, slot, 4, i / 2);
     if (whole.in_memory)
         return acu_jit_memory(m, slot, (size_t)i * m->width / 2);
@@ -205,10 +190,10 @@ static x86_place half(ptx_making *m, ptx_slot slot, unsigned i, unsigned tempora
 
 void acu_jit_widen(ptx_making *m, ptx_slot slot, unsigned i, bool is_signed, unsigned d) {
     acu_x86_vector(&m->x, is_signed ? X86_PMOVSXDQ : X86_PMOVZXDQ, d, X86_NONE,
-                   half(m, slot, i, d));
+                   acu_jit_half(m, slot, i, d));
 }
 
-static bool convert_wide(ptx_making *m, const ptx_op *op, const known *k) {
+static bool convert_wide(ptx_making *m, const ptx_op *op, const jit_row *k) {
     acu_jit_want(m, op->a, 4);
     acu_jit_begin(m, op->d, 8);
     for (unsigned i = 0; i < 2 * m->vectors; i++) {
@@ -219,7 +204,7 @@ static bool convert_wide(ptx_making *m, const ptx_op *op, const known *k) {
 }
 
 /* d = a * b, of 64 bits; with `predicate`, + c. */
-static bool multiply_wide(ptx_making *m, const ptx_op *op, const known *k) {
+static bool multiply_wide(ptx_making *m, const ptx_op *op, const jit_row *k) {
     x86_vector multiply = k->is_signed ? X86_PMULDQ : X86_PMULUDQ;
     acu_jit_want(m, op->a, 4);
     acu_jit_want(m, op->b, 4);
@@ -242,7 +227,7 @@ static bool multiply_wide(ptx_making *m, const ptx_op *op, const known *k) {
     return true;
 }
 
-static bool shift_wide(ptx_making *m, const ptx_op *op, const known *k) {
+static bool shift_wide(ptx_making *m, const ptx_op *op, const jit_row *k) {
     if (k->vector == X86_PSRAVQ && !m->wide)
         return false;
     acu_jit_want(m, op->a, 8);
@@ -250,19 +235,66 @@ static bool shift_wide(ptx_making *m, const ptx_op *op, const known *k) {
     acu_jit_begin(m, op->d, 8);
     for (unsigned i = 0; i < 2 * m->vectors; i++) {
         unsigned a = acu_jit_load(m, op->a, 8, i, JIT_T1);
-        acu_x86_vector(&m->x, X86_PMOVZXDQ, JIT_T2, X86_NONE, half(m, op->b, i, JIT_T2));
+        acu_x86_vector(&m->x, X86_PMOVZXDQ, JIT_T2, X86_NONE, acu_jit_half(m, op->b, i, JIT_T2));
         acu_x86_vector(&m->x, k->vector, acu_jit_target(m, op->d, 8, i), a, x86_in(JIT_T2));
         acu_jit_done(m, op->d, 8, i);
     }
     return true;
 }
 
-static bool multiply_long(ptx_making *m, const ptx_op *op, const known *k) {
+/* Shifts two words, of which b is the upper one: `predicate` is 'l' or 'r', and by how much is the
+ * low 5 bits of c, or, if `is_signed`, at most 32. */
+static bool shift_two(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    x86 *x = &m->x;
+    const bool is_left = k->predicate == 'l';
+    want_all(m, op, k, 3);
+    acu_jit_begin(m, op->d, 4);
+    for (unsigned i = 0; i < m->vectors; i++) {
+        const unsigned by = acu_jit_load(m, op->c, 4, i, JIT_T2);
+        acu_x86_vector(x, k->is_signed ? X86_PMINUD : X86_PAND, JIT_T2, by,
+                       pool(k->is_signed ? JIT_32 : JIT_31));
+        const unsigned first = acu_jit_load(m, is_left ? op->b : op->a, 4, i, JIT_T1);
+        acu_x86_vector(x, is_left ? X86_PSLLVD : X86_PSRLVD, JIT_T0, first, x86_in(JIT_T2));
+        acu_x86_vector(x, X86_LOAD, JIT_T1, X86_NONE, pool(JIT_32));
+        acu_x86_vector(x, X86_PSUBD, JIT_T2, JIT_T1, x86_in(JIT_T2));
+        const unsigned second = acu_jit_load(m, is_left ? op->a : op->b, 4, i, JIT_T1);
+        acu_x86_vector(x, is_left ? X86_PSRLVD : X86_PSLLVD, JIT_T2, second, x86_in(JIT_T2));
+        acu_x86_vector(x, X86_POR, JIT_T0, JIT_T0, x86_in(JIT_T2));
+        acu_jit_put(m, op->d, 4, i);
+    }
+    return true;
+}
+
+/* d = the upper 32 bits of a * b; with `predicate`, + c. */
+static bool multiply_high(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    x86 *x = &m->x;
+    const x86_vector multiply = k->is_signed ? X86_PMULDQ : X86_PMULUDQ;
+    want_all(m, op, k, k->predicate ? 3 : 2);
+    acu_jit_begin(m, op->d, 4);
+    for (unsigned i = 0; i < m->vectors; i++) {
+        const unsigned a = acu_jit_load(m, op->a, 4, i, JIT_T1),
+                       b = acu_jit_load(m, op->b, 4, i, JIT_T2);
+        acu_x86_vector(x, multiply, JIT_T0, a, x86_in(b));
+        acu_x86_shift_by(x, X86_SHIFT_PSRLQ, JIT_T0, JIT_T0, 32);
+        acu_x86_shift_by(x, X86_SHIFT_PSRLQ, JIT_T1, a, 32);
+        acu_x86_shift_by(x, X86_SHIFT_PSRLQ, JIT_T2, b, 32);
+        acu_x86_vector(x, multiply, JIT_T1, JIT_T1, x86_in(JIT_T2));
+        acu_x86_shift_by(x, X86_SHIFT_PSRLQ, JIT_T1, JIT_T1, 32); /* the lower half becomes 0 */
+        acu_x86_shift_by(x, X86_SHIFT_PSLLQ, JIT_T1, JIT_T1, 32);
+        acu_x86_vector(x, X86_POR, JIT_T0, JIT_T0, x86_in(JIT_T1));
+        if (k->predicate)
+            acu_x86_vector(x, X86_PADDD, JIT_T0, JIT_T0, acu_jit_source(m, op->c, 4, i));
+        acu_jit_put(m, op->d, 4, i);
+    }
+    return true;
+}
+
+static bool multiply_long(ptx_making *m, const ptx_op *op, const jit_row *k) {
     return m->wide && binary(m, op, k);
 }
 
 /* d = the low 32 bits of a. */
-static bool narrow(ptx_making *m, const ptx_op *op, const known *k) {
+static bool narrow(ptx_making *m, const ptx_op *op, const jit_row *k) {
     (void)k;
     if (!m->wide || m->masked)
         return false;
@@ -284,9 +316,9 @@ static void spread(ptx_making *m, x86_place bits, unsigned i, unsigned d) {
     acu_x86_vector(&m->x, X86_PCMPEQD, d, d, pool(JIT_BITS + 32 * i));
 }
 
-static bool choose(ptx_making *m, const ptx_op *op, const known *k) {
+static bool choose(ptx_making *m, const ptx_op *op, const jit_row *k) {
     x86 *x = &m->x;
-    if (k->size == 8 && !m->wide)
+    if (k->size != 4 && !m->wide)
         return false;
     want_all(m, op, k, 2);
     acu_jit_begin(m, op->d, k->size);
@@ -295,8 +327,7 @@ static bool choose(ptx_making *m, const ptx_op *op, const known *k) {
                  d = acu_jit_target(m, op->d, k->size, i);
         x86_place a = acu_jit_source(m, op->a, k->size, i);
         if (m->wide) {
-            acu_x86_masked(x, k->size == 4 ? X86_BLENDMD : X86_BLENDMQ, d, b, a,
-                           acu_jit_true(m, op->c, k->size, i));
+            acu_x86_masked(x, k->vector, d, b, a, acu_jit_true(m, op->c, k->size, i));
         } else {
             spread(m, acu_jit_memory(m, op->c, 0), i, JIT_T2);
             acu_x86_vector_by(x, X86_BLENDVPS, d, b, a, JIT_T2 << 4);
@@ -306,8 +337,7 @@ static bool choose(ptx_making *m, const ptx_op *op, const known *k) {
     return true;
 }
 
-/* Finishes a comparison, whose bits are in RAX. */
-static void store_comparison(ptx_making *m, const ptx_op *op, const known *k) {
+void acu_jit_store_comparison(ptx_making *m, const ptx_op *op, const jit_row *k) {
     if (k->joined)
         acu_x86_word(&m->x,
                      k->joined == '&'   ? X86_AND
@@ -317,7 +347,7 @@ static void store_comparison(ptx_making *m, const ptx_op *op, const known *k) {
     acu_jit_store_predicate(m, op->d);
 }
 
-static bool compare_in_masks(ptx_making *m, const ptx_op *op, const known *k) {
+static bool compare_in_masks(ptx_making *m, const ptx_op *op, const jit_row *k) {
     x86 *x = &m->x;
     const unsigned low = JIT_K_COMPARED, high = low + 1, first = k->size == 8 ? 2 : low;
     want_all(m, op, k, 2);
@@ -330,7 +360,7 @@ static bool compare_in_masks(ptx_making *m, const ptx_op *op, const known *k) {
     }
     acu_x86_join_masks(x, 16, 2, high, low);
     acu_x86_take_mask(x, X86_RAX, 2);
-    store_comparison(m, op, k);
+    acu_jit_store_comparison(m, op, k);
     m->compared_known = !k->joined && !m->masked_by_guard;
     m->compared = op->d;
     m->compared_version = acu_jit_version(m, op->d);
@@ -341,7 +371,7 @@ enum { EQUAL, LESS, LESS_EQUAL, NOT_EQUAL = 4, NOT_LESS, NOT_LESS_EQUAL };
 
 /* Makes words of ~0 for the lanes of vector i for which the comparison holds, or for which it does
  * not: then it returns true. AVX2 has few comparisons. */
-static bool compare_words(ptx_making *m, const ptx_op *op, const known *k, unsigned i) {
+static bool compare_words(ptx_making *m, const ptx_op *op, const jit_row *k, unsigned i) {
     x86 *x = &m->x;
     bool turned = k->predicate == LESS || k->predicate == NOT_LESS;
     unsigned a = acu_jit_load(m, turned ? op->b : op->a, 4, i, JIT_T1);
@@ -365,7 +395,7 @@ static bool compare_words(ptx_making *m, const ptx_op *op, const known *k, unsig
     return k->predicate == LESS || k->predicate == NOT_LESS_EQUAL;
 }
 
-static bool compare(ptx_making *m, const ptx_op *op, const known *k) {
+static bool compare(ptx_making *m, const ptx_op *op, const jit_row *k) {
     x86 *x = &m->x;
     if (m->wide)
         return compare_in_masks(m, op, k);
@@ -384,11 +414,11 @@ static bool compare(ptx_making *m, const ptx_op *op, const known *k) {
     }
     if (inverted)
         acu_x86_not(x, X86_RAX);
-    store_comparison(m, op, k);
+    acu_jit_store_comparison(m, op, k);
     return true;
 }
 
-static bool logic(ptx_making *m, const ptx_op *op, const known *k) {
+static bool logic(ptx_making *m, const ptx_op *op, const jit_row *k) {
     acu_x86_word(&m->x, X86_MOV, X86_RAX, acu_jit_memory(m, op->a, 0));
     if (k->predicate)
         acu_x86_word(&m->x, (x86_arithmetic)k->predicate, X86_RAX, acu_jit_memory(m, op->b, 0));
@@ -430,7 +460,7 @@ bool acu_jit_shuffle(ptx_making *m, const ptx_op *op) {
 
 static const struct {
     const char *opcode;
-    translate *translate;
+    jit_translate *translate;
     x86_vector vector;
     uint8_t size, predicate;
     bool is_signed, is_float;
@@ -457,10 +487,10 @@ static const struct {
     {"shr.b32", binary, X86_PSRLVD, 4, 0, false, false},
     {"shr.u32", binary, X86_PSRLVD, 4, 0, false, false},
     {"shr.s32", binary, X86_PSRAVD, 4, 0, false, false},
-    {"selp.b32", choose, X86_LOAD, 4, 0, false, false},
-    {"selp.u32", choose, X86_LOAD, 4, 0, false, false},
-    {"selp.s32", choose, X86_LOAD, 4, 0, false, false},
-    {"selp.f32", choose, X86_LOAD, 4, 0, false, false},
+    {"selp.b32", choose, X86_BLENDMD, 4, 0, false, false},
+    {"selp.u32", choose, X86_BLENDMD, 4, 0, false, false},
+    {"selp.s32", choose, X86_BLENDMD, 4, 0, false, false},
+    {"selp.f32", choose, X86_BLENDMD, 4, 0, false, false},
 
     {"add.u64", binary, X86_PADDQ, 8, 0, false, false},
     {"add.s64", binary, X86_PADDQ, 8, 0, false, false},
@@ -477,10 +507,10 @@ static const struct {
     {"shr.b64", shift_wide, X86_PSRLVQ, 8, 0, false, false},
     {"shr.u64", shift_wide, X86_PSRLVQ, 8, 0, false, false},
     {"shr.s64", shift_wide, X86_PSRAVQ, 8, 0, false, false},
-    {"selp.b64", choose, X86_LOAD, 8, 0, false, false},
-    {"selp.u64", choose, X86_LOAD, 8, 0, false, false},
-    {"selp.s64", choose, X86_LOAD, 8, 0, false, false},
-    {"selp.f64", choose, X86_LOAD, 8, 0, false, false},
+    {"selp.b64", choose, X86_BLENDMQ, 8, 0, false, false},
+    {"selp.u64", choose, X86_BLENDMQ, 8, 0, false, false},
+    {"selp.s64", choose, X86_BLENDMQ, 8, 0, false, false},
+    {"selp.f64", choose, X86_BLENDMQ, 8, 0, false, false},
 
     {"mul.wide.u32", multiply_wide, X86_LOAD, 8, 0, false, false},
     {"mul.wide.s32", multiply_wide, X86_LOAD, 8, 0, true, false},
@@ -521,6 +551,58 @@ static const struct {
     {"cvt.rn.f32.s32", unary, X86_CVTDQ2PS, 4, 0, false, false},
     {"cvt.rn.f32.u32", unary, X86_CVTUDQ2PS, 4, 0, false, false},
 
+    {"shf.l.wrap.b32", shift_two, X86_LOAD, 4, 'l', false, false},
+    {"shf.r.wrap.b32", shift_two, X86_LOAD, 4, 'r', false, false},
+    {"shf.l.clamp.b32", shift_two, X86_LOAD, 4, 'l', true, false},
+    {"shf.r.clamp.b32", shift_two, X86_LOAD, 4, 'r', true, false},
+    {"mul.hi.u32", multiply_high, X86_LOAD, 4, 0, false, false},
+    {"mul.hi.s32", multiply_high, X86_LOAD, 4, 0, true, false},
+    {"mad.hi.u32", multiply_high, X86_LOAD, 4, 1, false, false},
+    {"mad.hi.s32", multiply_high, X86_LOAD, 4, 1, true, false},
+
+    {"add.u16", binary, X86_PADDW, 2, 0, false, false},
+    {"add.s16", binary, X86_PADDW, 2, 0, false, false},
+    {"sub.u16", binary, X86_PSUBW, 2, 0, false, false},
+    {"sub.s16", binary, X86_PSUBW, 2, 0, false, false},
+    {"mul.lo.u16", binary, X86_PMULLW, 2, 0, false, false},
+    {"mul.lo.s16", binary, X86_PMULLW, 2, 0, false, false},
+    {"min.u16", binary, X86_PMINUW, 2, 0, false, false},
+    {"min.s16", binary, X86_PMINSW, 2, 0, false, false},
+    {"max.u16", binary, X86_PMAXUW, 2, 0, false, false},
+    {"max.s16", binary, X86_PMAXSW, 2, 0, false, false},
+    {"and.b16", binary, X86_PAND, 2, 0, false, false},
+    {"or.b16", binary, X86_POR, 2, 0, false, false},
+    {"xor.b16", binary, X86_PXOR, 2, 0, false, false},
+    {"not.b16", with_pool, X86_PXOR, 2, JIT_ONES / 64, false, false},
+    {"neg.s16", with_pool, X86_PSUBW, 2, JIT_ZERO / 64, true, false},
+    {"shl.b16", acu_jit_shift_short, (x86_vector)X86_SHIFT_PSLLW, 2, 0, false, false},
+    {"shr.b16", acu_jit_shift_short, (x86_vector)X86_SHIFT_PSRLW, 2, 0, false, false},
+    {"shr.u16", acu_jit_shift_short, (x86_vector)X86_SHIFT_PSRLW, 2, 0, false, false},
+    {"shr.s16", acu_jit_shift_short, (x86_vector)X86_SHIFT_PSRAW, 2, 0, false, false},
+    {"selp.b16", choose, X86_BLENDMW, 2, 0, false, false},
+    {"selp.u16", choose, X86_BLENDMW, 2, 0, false, false},
+    {"selp.s16", choose, X86_BLENDMW, 2, 0, false, false},
+
+    {"add.f64", acu_jit_double, X86_ADDPD, 8, 0, false, false},
+    {"add.rn.f64", acu_jit_double, X86_ADDPD, 8, 0, false, false},
+    {"sub.f64", acu_jit_double, X86_SUBPD, 8, 0, false, false},
+    {"sub.rn.f64", acu_jit_double, X86_SUBPD, 8, 0, false, false},
+    {"mul.f64", acu_jit_double, X86_MULPD, 8, 0, false, false},
+    {"mul.rn.f64", acu_jit_double, X86_MULPD, 8, 0, false, false},
+    {"div.rn.f64", acu_jit_double, X86_DIVPD, 8, 0, false, false},
+    {"fma.rn.f64", acu_jit_fused_double, X86_LOAD, 8, 0, false, false},
+    {"mad.rn.f64", acu_jit_fused_double, X86_LOAD, 8, 0, false, false},
+    {"cvt.f64.f32", acu_jit_widen_float, X86_CVTPS2PD, 8, 0, false, false},
+    {"cvt.rn.f64.s32", acu_jit_widen_float, X86_CVTDQ2PD, 8, 0, false, false},
+    {"cvt.rn.f32.u16", acu_jit_float_of_short, X86_LOAD, 4, 0, false, false},
+    {"cvt.rn.f32.s16", acu_jit_float_of_short, X86_LOAD, 4, 0, true, false},
+    {"cvt.rn.f32.u8", acu_jit_float_of_short, X86_LOAD, 4, 0, false, false},
+    {"cvt.rn.f32.s8", acu_jit_float_of_short, X86_LOAD, 4, 0, true, false},
+    {"cvt.rni.s32.f32", acu_jit_integer_of_float, X86_LOAD, 4, X86_NEAREST, true, false},
+    {"cvt.rzi.s32.f32", acu_jit_integer_of_float, X86_LOAD, 4, X86_TO_ZERO, true, false},
+    {"cvt.rni.u32.f32", acu_jit_integer_of_float, X86_LOAD, 4, X86_NEAREST, false, false},
+    {"cvt.rzi.u32.f32", acu_jit_integer_of_float, X86_LOAD, 4, X86_TO_ZERO, false, false},
+
     {"and.pred", logic, X86_LOAD, 0, X86_AND, false, false},
     {"or.pred", logic, X86_LOAD, 0, X86_OR, false, false},
     {"xor.pred", logic, X86_LOAD, 0, X86_XOR, false, false},
@@ -538,17 +620,39 @@ static const struct {
               {"ge", 0x1d},  {"equ", 0x08}, {"neu", 0x04}, {"ltu", 0x19}, {"leu", 0x1a},
               {"gtu", 0x16}, {"geu", 0x15}, {"num", 0x07}, {"nan", 0x03}};
 
-enum { PLACES = 2048 };
-static known table[PLACES]; /* by handler; written once */
+/* Roundings that are not to nearest. */
+static const struct {
+    const char *name;
+    uint8_t rounding;
+} roundings[] = {{"rz", X86_TO_ZERO}, {"rm", X86_DOWN}, {"rp", X86_UP}};
+static const struct {
+    const char *name;
+    x86_vector vector;
+    bool is_reciprocal;
+} rounded[] = {{"add", X86_ADDPS, false},      {"sub", X86_SUBPS, false},
+               {"mul", X86_MULPS, false},      {"fma", X86_FMADD213PS, false},
+               {"mad", X86_FMADD213PS, false}, {"div", X86_DIVPS, false},
+               {"rcp", X86_DIVPS, true},       {"sqrt", X86_SQRTPS, false}};
 
-static known *place_of(ptx_handler *handler) {
+/* Integers of up to 32 bits, and those that they may become. */
+static const struct {
+    const char *name;
+    uint8_t bytes;
+    bool is_signed;
+} sizes[] = {{"u8", 1, false},  {"s8", 1, true},  {"u16", 2, false}, {"s16", 2, true},
+             {"u32", 4, false}, {"s32", 4, true}, {"u64", 8, false}, {"s64", 8, true}};
+
+enum { PLACES = 2048 };
+static jit_row table[PLACES]; /* by handler; written once */
+
+static jit_row *place_of(ptx_handler *handler) {
     size_t at = ((uintptr_t)handler >> 4) * 31 % PLACES;
     while (table[at].handler && table[at].handler != handler)
         at = (at + 1) % PLACES;
     return &table[at];
 }
 
-static void add(const char *opcode, known k) {
+static void add(const char *opcode, jit_row k) {
     const ptx_form *form = acu_ptx_form_find(opcode);
     if (!form)
         return;
@@ -556,7 +660,7 @@ static void add(const char *opcode, known k) {
     *place_of(k.handler) = k;
 }
 
-static void add_comparisons(const char *name, known k, const char *type) {
+static void add_comparisons(const char *name, jit_row k, const char *type) {
     static const char *const joins[] = {"", ".and", ".or", ".xor"};
     for (unsigned n = 0; n < 4; n++) {
         char opcode[64];
@@ -566,39 +670,93 @@ static void add_comparisons(const char *name, known k, const char *type) {
     }
 }
 
+static void add_roundings(void) {
+    for (size_t n = 0; n < sizeof rounded / sizeof *rounded; n++)
+        for (size_t r = 0; r < sizeof roundings / sizeof *roundings; r++) {
+            char opcode[64];
+            snprintf(opcode, sizeof opcode, "%s.%s.f32", rounded[n].name, roundings[r].name);
+            add(opcode, (jit_row){.translate = acu_jit_rounded,
+                                  .vector = rounded[n].vector,
+                                  .size = 4,
+                                  .predicate = roundings[r].rounding,
+                                  .from = rounded[n].is_reciprocal});
+        }
+}
+
+/* Those between 32 and 64 bits are rows. */
+static void add_sizes(void) {
+    enum { SIZES = sizeof sizes / sizeof *sizes, WIDE = 4 };
+    for (size_t to = 0; to < SIZES; to++)
+        for (size_t from = 0; from < SIZES; from++) {
+            const uint8_t lane = sizes[from].bytes < 2 ? 2 : sizes[from].bytes;
+            const bool widens = sizes[to].bytes >= lane;
+            char opcode[64];
+            snprintf(opcode, sizeof opcode, "cvt.%s.%s", sizes[to].name, sizes[from].name);
+            if (to < WIDE || from < WIDE)
+                add(opcode,
+                    (jit_row){.translate = acu_jit_convert_size,
+                              .vector = X86_LOAD,
+                              .size = sizes[to].bytes < 2 ? 2 : sizes[to].bytes,
+                              .from = lane,
+                              .predicate = widens ? lane : sizes[to].bytes,
+                              .is_signed = widens ? sizes[from].is_signed : sizes[to].is_signed});
+        }
+}
+
+static void add_handler(ptx_handler *handler, jit_translate *translate) {
+    *place_of(handler) =
+        (jit_row){.handler = handler, .translate = translate, .vector = X86_LOAD, .size = 4};
+}
+
 static void fill(void) {
     static const char *const types[] = {"b32", "u32", "s32", "b64", "u64", "s64"};
     static const x86_vector vectors[] = {X86_PCMPUD, X86_PCMPUD, X86_PCMPD,
                                          X86_PCMPUQ, X86_PCMPUQ, X86_PCMPQ};
     *place_of(acu_ptx_copy_all) =
-        (known){.handler = acu_ptx_copy_all, .translate = copy, .vector = X86_LOAD, .size = 4};
+        (jit_row){.handler = acu_ptx_copy_all, .translate = copy, .vector = X86_LOAD, .size = 4};
+    add_handler(acu_ptx_resize, acu_jit_resize);
+    add_handler(acu_ptx_take_part, acu_jit_take_part);
+    add_handler(acu_ptx_put_two, acu_jit_put_two);
+    add_roundings();
+    add_sizes();
     for (size_t n = 0; n < sizeof rows / sizeof *rows; n++)
-        add(rows[n].opcode, (known){.translate = rows[n].translate,
-                                    .vector = rows[n].vector,
-                                    .size = rows[n].size,
-                                    .predicate = rows[n].predicate,
-                                    .is_signed = rows[n].is_signed,
-                                    .is_float = rows[n].is_float});
+        add(rows[n].opcode, (jit_row){.translate = rows[n].translate,
+                                      .vector = rows[n].vector,
+                                      .size = rows[n].size,
+                                      .predicate = rows[n].predicate,
+                                      .is_signed = rows[n].is_signed,
+                                      .is_float = rows[n].is_float});
     for (size_t n = 0; n < sizeof integers / sizeof *integers; n++)
         for (unsigned type = 0; type < 6; type++)
             add_comparisons(integers[n].name,
-                            (known){.translate = compare,
-                                    .vector = vectors[type],
-                                    .size = type < 3 ? 4 : 8,
-                                    .predicate = integers[n].predicate,
-                                    .is_signed = type % 3 == 2},
+                            (jit_row){.translate = compare,
+                                      .vector = vectors[type],
+                                      .size = type < 3 ? 4 : 8,
+                                      .predicate = integers[n].predicate,
+                                      .is_signed = type % 3 == 2},
                             types[type]);
+    for (size_t n = 0; n < sizeof integers / sizeof *integers; n++)
+        for (unsigned is_signed = 0; is_signed < 3; is_signed++)
+            add_comparisons(integers[n].name,
+                            (jit_row){.translate = acu_jit_compare_shorts,
+                                      .vector = X86_PCMPW,
+                                      .size = 2,
+                                      .predicate = integers[n].predicate,
+                                      .is_signed = is_signed == 1},
+                            is_signed == 1 ? "s16"
+                            : is_signed    ? "b16"
+                                           : "u16");
     for (size_t n = 0; n < sizeof floats / sizeof *floats; n++)
         add_comparisons(floats[n].name,
-                        (known){.translate = compare,
-                                .vector = X86_CMPPS,
-                                .size = 4,
-                                .predicate = floats[n].predicate,
-                                .is_float = true},
+                        (jit_row){.translate = compare,
+                                  .vector = X86_CMPPS,
+                                  .size = 4,
+                                  .predicate = floats[n].predicate,
+                                  .is_float = true},
                         "f32");
 }
 
-static const known *find_known(const ptx_op *op) {
+static const jit_row *find_known(const ptx_op *op) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, fill);
     return place_of(op->full);
@@ -609,7 +767,7 @@ bool acu_jit_is_known(const ptx_op *op) {
 }
 
 bool acu_jit_is_late(ptx_making *m, const ptx_op *op) {
-    const known *k = find_known(op);
+    const jit_row *k = find_known(op);
     if (!k->handler)
         return false;
     return (k->translate == binary && k->vector == X86_PADDQ && acu_jit_note_sum(m, op)) ||
@@ -618,6 +776,6 @@ bool acu_jit_is_late(ptx_making *m, const ptx_op *op) {
 }
 
 bool acu_jit_lanes(ptx_making *m, const ptx_op *op) {
-    const known *k = find_known(op);
+    const jit_row *k = find_known(op);
     return k->handler && k->translate(m, op, k);
 }

@@ -266,7 +266,7 @@ static void align_base(ptx_making *m) {
 /* Puts the elements of vector i into JIT_T0, as words. */
 static void gather_small(ptx_making *m, unsigned pattern, const ptx_access *access, unsigned i) {
     x86 *x = &m->x;
-    const unsigned shift = access->size == 1 ? JIT_24 : JIT_16;
+    const uint8_t shift = access->size == 1 ? 24 : 16;
     const unsigned low = m->wide ? JIT_T4 : JIT_T3;
     acu_x86_vector(x, X86_PBROADCASTD, JIT_T1, X86_NONE,
                    acu_jit_in_frame(offsetof(jit_frame, low_bits)));
@@ -275,27 +275,11 @@ static void gather_small(ptx_making *m, unsigned pattern, const ptx_access *acce
     acu_x86_vector(x, X86_PXOR, JIT_T1, JIT_T1, x86_in(low));
     acu_x86_vector(x, X86_PXOR, JIT_T0, JIT_T0, x86_in(JIT_T0));
     acu_x86_gather(x, X86_GATHERD, JIT_T0, X86_R9, JIT_T1, 0, lanes_of(m, 4, i));
-    acu_x86_shift_vector(x, low, low, 3);
+    acu_x86_shift_by(x, X86_SHIFT_PSLLD, low, low, 3);
     acu_x86_vector(x, X86_PSRLVD, JIT_T0, JIT_T0, x86_in(low));
-    acu_x86_vector(x, X86_PSLLVD, JIT_T0, JIT_T0, pool(shift));
-    acu_x86_vector(x, access->is_signed ? X86_PSRAVD : X86_PSRLVD, JIT_T0, JIT_T0, pool(shift));
-}
-
-/* Makes shorts of the words in JIT_T0, and writes them to a register. */
-static void store_shorts(ptx_making *m, ptx_slot slot, unsigned i) {
-    x86 *x = &m->x;
-    const x86_place to = acu_jit_memory(m, slot, (size_t)i * m->width / 2);
-    if (m->wide) {
-        if (m->masked)
-            acu_x86_masked(x, X86_PMOVDW, JIT_T0, X86_NONE, to, lanes_of(m, 4, i));
-        else
-            acu_x86_vector(x, X86_PMOVDW, JIT_T0, X86_NONE, to);
-        return;
-    }
-    acu_x86_vector(x, X86_PAND, JIT_T0, JIT_T0, pool(JIT_SHORT)); /* so that none is clamped */
-    acu_x86_vector(x, X86_PACKUSDW, JIT_T0, JIT_T0, x86_in(JIT_T0));
-    acu_x86_vector_by(x, X86_PERMQ, JIT_T0, X86_NONE, x86_in(JIT_T0), 0x08);
-    acu_x86_vector_by(x, X86_EXTRACT128, JIT_T0, X86_NONE, to, 0);
+    acu_x86_shift_by(x, X86_SHIFT_PSLLD, JIT_T0, JIT_T0, shift);
+    acu_x86_shift_by(x, access->is_signed ? X86_SHIFT_PSRAD : X86_SHIFT_PSRLD, JIT_T0, JIT_T0,
+                     shift);
 }
 
 static void load_small(ptx_making *m, unsigned pattern, const ptx_access *access, unsigned n) {
@@ -305,13 +289,10 @@ static void load_small(ptx_making *m, unsigned pattern, const ptx_access *access
     for (unsigned i = 0; i < m->vectors; i++) {
         gather_small(m, pattern, access, i);
         if (access->register_size == 2) {
-            store_shorts(m, slot, i);
+            acu_jit_store_shorts(m, slot, i);
             continue;
         }
-        const unsigned d = acu_jit_target(m, slot, 4, i);
-        if (d != JIT_T0)
-            acu_x86_vector(&m->x, X86_LOAD, d, X86_NONE, x86_in(JIT_T0));
-        acu_jit_done(m, slot, 4, i);
+        acu_jit_put(m, slot, 4, i);
     }
 }
 

@@ -80,7 +80,7 @@ void acu_jit_sum_vector(ptx_making *m, const jit_sum *sum, unsigned i, unsigned 
     x86_place value = acu_jit_source(m, sum->root, 8, i);
     if (sum->scale) {
         acu_jit_widen(m, sum->root, i, sum->is_signed, JIT_T1);
-        acu_x86_shift_vector(x, d, JIT_T1, sum->scale == 4 ? 2 : 3);
+        acu_x86_shift_by(x, X86_SHIFT_PSLLQ, d, JIT_T1, sum->scale == 4 ? 2 : 3);
         value = x86_in(d);
     }
     for (unsigned n = 0; n < sum->count; n++) {

@@ -222,6 +222,10 @@ bool acu_jit_is_compared(const ptx_making *m, ptx_slot predicate) {
 
 /* Returns the mask of vector i, of two that have 16 lanes each. */
 static unsigned part_of(ptx_making *m, unsigned masks, unsigned size, unsigned i, unsigned k) {
+    if (size == 2) {
+        acu_x86_join_masks(&m->x, 16, k, masks + 1, masks);
+        return k;
+    }
     if (size == 4)
         return masks + i;
     if (i % 2 == 0)
@@ -232,7 +236,7 @@ static unsigned part_of(ptx_making *m, unsigned masks, unsigned size, unsigned i
 
 static unsigned load_part(ptx_making *m, x86_place bits, unsigned size, unsigned i, unsigned k) {
     bits.offset += (int32_t)(size == 4 ? 2 * i : i);
-    acu_x86_load_mask(&m->x, k, size == 4 ? 16 : 8, bits);
+    acu_x86_load_mask(&m->x, k, 64 / size, bits);
     return k;
 }
 
@@ -251,9 +255,21 @@ unsigned acu_jit_true(ptx_making *m, ptx_slot predicate, unsigned size, unsigned
 static void merge(ptx_making *m, unsigned vector, unsigned size, unsigned i) {
     x86 *x = &m->x;
     x86_place words = m->mask_words;
+    if (size == 2 && !m->wide) {
+        words.offset += (int32_t)(64 * i);
+        acu_x86_vector(x, X86_LOAD, JIT_T3, X86_NONE, words);
+        words.offset += 32;
+        acu_x86_vector(x, X86_PACKSSDW, JIT_T3, JIT_T3, words);
+        acu_x86_vector_by(x, X86_PERMQ, JIT_T3, X86_NONE, x86_in(JIT_T3), 0xd8);
+        acu_x86_vector_by(x, X86_PBLENDVB, vector, vector, x86_in(JIT_T0), JIT_T3 << 4);
+        return;
+    }
     if (m->wide) {
-        acu_x86_masked(x, size == 4 ? X86_LOAD : X86_LOADQ, vector, X86_NONE, x86_in(JIT_T0),
-                       acu_jit_active(m, size, i));
+        acu_x86_masked(x,
+                       size == 2   ? X86_LOADW
+                       : size == 4 ? X86_LOAD
+                                   : X86_LOADQ,
+                       vector, X86_NONE, x86_in(JIT_T0), acu_jit_active(m, size, i));
         return;
     }
     words.offset += (int32_t)(size == 4 ? 32 * i : 16 * i);

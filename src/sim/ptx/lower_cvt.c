@@ -6,7 +6,7 @@
 
 /* Copies the low `value` bytes of each lane, from elements of `flags` bytes to elements of `size`
  * bytes, and extends them with zeros, or, if `negated`, with their sign. */
-static void resize(ptx_warp *w, const ptx_op *op) {
+void acu_ptx_resize(ptx_warp *w, const ptx_op *op) {
     const char *a = ptx_at(w, op->a);
     char *d = ptx_at(w, op->d);
     size_t bytes = (size_t)op->value, from = op->flags, to = op->size;
@@ -27,7 +27,7 @@ static bool is_signed(ptx_type type) {
 static void emit_resize(ptx_lowering *l, ptx_slot d, unsigned to, ptx_slot a, unsigned from,
                         ptx_type type) {
     size_t bytes = acu_ptx_type_size(type);
-    ptx_op *op = acu_ptx_emit_pure(l, resize, d, to);
+    ptx_op *op = acu_ptx_emit_pure(l, acu_ptx_resize, d, to);
     op->a = a;
     op->flags = (uint8_t)from;
     op->value = (int64_t)(bytes < to ? bytes : to);

@@ -83,6 +83,8 @@ ptx_slot acu_ptx_param_as(ptx_lowering *lowering, uint64_t offset, unsigned size
 void acu_ptx_check_type(ptx_lowering *lowering, const ptx_operand *operand, ptx_type type);
 /* Copies `size` bytes of each lane, or a predicate, from `a` to `d`. */
 extern ptx_handler acu_ptx_copy_all;
+/* The handlers of conversions between sizes of integers, and of parts of values. */
+extern ptx_handler acu_ptx_resize, acu_ptx_take_part, acu_ptx_put_two;
 /* Gives the register of `size` bytes the value that is in the slot. A register that never has
  * another value, which does not change while the warp runs, lies in that slot from then on. */
 void acu_ptx_emit_copy(ptx_lowering *lowering, unsigned number, unsigned size, ptx_slot from);

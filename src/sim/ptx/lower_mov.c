@@ -6,7 +6,7 @@
 
 /* Take a part of each lane, `value` bytes from the beginning of an element of `flags` bytes. A byte
  * becomes 16 bits. */
-static void take_part(ptx_warp *w, const ptx_op *op) {
+void acu_ptx_take_part(ptx_warp *w, const ptx_op *op) {
     char *d = ptx_at(w, op->d);
     const char *a = (const char *)ptx_at(w, op->a) + op->value;
     for (unsigned i = 0; i < PTX_LANES; i++)
@@ -33,6 +33,10 @@ static void put(ptx_warp *w, const ptx_op *op, unsigned step) {
 }
 
 static void put_parts(ptx_warp *w, const ptx_op *op) {
+    put(w, op, op->flags);
+}
+
+void acu_ptx_put_two(ptx_warp *w, const ptx_op *op) {
     put(w, op, op->flags);
 }
 
@@ -65,7 +69,7 @@ static void lower_unpack(ptx_lowering *l, const ptx_instruction *i, ptx_type typ
         if (size != part && !(part == 1 && size == 2))
             acu_ptx_invalid(l, "Arguments mismatch for instruction 'mov'");
         ptx_slot d = acu_ptx_register_slot(l, o->number);
-        op = acu_ptx_emit_pure(l, part == 1 ? take_byte : take_part, d, size);
+        op = acu_ptx_emit_pure(l, part == 1 ? take_byte : acu_ptx_take_part, d, size);
         op->a = copy;
         op->value = (int64_t)n * part;
         op->flags = (uint8_t)wide;
@@ -84,7 +88,15 @@ static void lower_pack(ptx_lowering *l, const ptx_instruction *i, ptx_type type)
     for (unsigned n = 0; n < list->element_count; n++)
         parts[n] = acu_ptx_source(l, &list->elements[n], types[part]);
     ptx_slot d = acu_ptx_target(l, &i->operands[0], type), whole = acu_ptx_temp(l, wide);
-    ptx_op *op = acu_ptx_emit_pure(l, part == 1 ? put_bytes : put_parts, whole, wide);
+    ptx_op *op = acu_ptx_emit_pure(l,
+                                   part == 1                  ? put_bytes
+                                   : list->element_count == 2 ? acu_ptx_put_two
+                                                              : put_parts,
+                                   whole, wide);
+    if (list->element_count == 2) { /* for machine code */
+        op->a = parts[0];
+        op->b = parts[1];
+    }
     op->value = (int64_t)(intptr_t)parts;
     op->flags = (uint8_t)part;
     op = acu_ptx_emit_pure(l, acu_ptx_copy_all, d, wide);

@@ -251,9 +251,22 @@ void acu_x86_vector_by(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place 
     put(x, by);
 }
 
-void acu_x86_shift_vector(x86 *x, unsigned d, unsigned a, uint8_t by) {
-    enum { SHIFTS_LEFT = 6 }; /* it is where other instructions have their result */
-    acu_x86_vector_by(x, X86_PSLLQ, SHIFTS_LEFT, d, x86_in(a), by);
+void acu_x86_shift_by(x86 *x, x86_shift shift, unsigned d, unsigned a, uint8_t by) {
+    const unsigned opcode = (unsigned)shift >> 8, number = (unsigned)shift & 7;
+    /* the number is where other instructions have their result */
+    acu_x86_vector_by(x, (x86_vector)X86_V(1, 1, 0, opcode == 0x73, opcode), number, d, x86_in(a),
+                      by);
+}
+
+void acu_x86_rounded(x86 *x, x86_vector op, unsigned d, unsigned a, unsigned b, x86_rounding r) {
+    const size_t at = x->size + 3;
+    acu_x86_vector(x, op, d, a, x86_in(b));
+    if (!x->failed) /* in place of the vectors' size */
+        x->bytes[at] = (uint8_t)((x->bytes[at] & 0x9f) | (unsigned)r << 5 | 1u << 4);
+}
+
+void acu_x86_load_control(x86 *x, x86_place s) {
+    extended(x, false, 0xae, 2, s);
 }
 
 void acu_x86_masked(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, unsigned k) {
@@ -309,7 +322,7 @@ void acu_x86_zeroupper(x86 *x) {
 /* ---- masks ---- */
 
 void acu_x86_load_mask(x86 *x, unsigned k, unsigned bits, x86_place s) {
-    vex(x, (parts){bits == 8, 1, 0, 0, 0x90}, false, k, 0, s);
+    vex(x, (parts){bits != 16, 1, bits == 32, 0, 0x90}, false, k, 0, s);
 }
 
 void acu_x86_test_mask(x86 *x, unsigned k) {

@@ -146,10 +146,41 @@ typedef enum x86_vector {
     X86_CVTDQ2PS = X86_V(0, 1, 0, 0, 0x5b),
     X86_CVTUDQ2PS = X86_V(3, 1, 0, 0, 0x7a), /* AVX-512 only */
     X86_CMPPS = X86_V(0, 1, 0, 0, 0xc2),
+    X86_CMPPD = X86_V(1, 1, 0, 1, 0xc2),
+    X86_ADDPD = X86_V(1, 1, 0, 1, 0x58),
+    X86_MULPD = X86_V(1, 1, 0, 1, 0x59),
+    X86_SUBPD = X86_V(1, 1, 0, 1, 0x5c),
+    X86_DIVPD = X86_V(1, 1, 0, 1, 0x5e),
+    X86_CVTPS2PD = X86_V(0, 1, 0, 0, 0x5a),
+    X86_CVTDQ2PD = X86_V(2, 1, 0, 0, 0xe6),
+    X86_CVTPS2DQ = X86_V(1, 1, 0, 0, 0x5b),
+    X86_CVTTPS2DQ = X86_V(2, 1, 0, 0, 0x5b),
+    X86_CVTPS2UDQ = X86_V(0, 1, 0, 0, 0x79), /* AVX-512 only */
+    X86_SHUFPS = X86_V(0, 1, 0, 0, 0xc6),    /* AVX2 only */
+    X86_PMOVMSKB = X86_V(1, 1, 0, 0, 0xd7),  /* AVX2 only */
+    X86_PACKSSWB = X86_V(1, 1, 0, 0, 0x63),  /* within 128 bits each */
+    X86_PACKSSDW = X86_V(1, 1, 0, 0, 0x6b),  /* the same */
+    X86_PCMPGTW = X86_V(1, 1, 0, 0, 0x65),   /* AVX2 only */
+    X86_PCMPEQW = X86_V(1, 1, 0, 0, 0x75),   /* AVX2 only */
+    X86_PMULLW = X86_V(1, 1, 0, 0, 0xd5),
+    X86_PMINSW = X86_V(1, 1, 0, 0, 0xea),
+    X86_PMAXSW = X86_V(1, 1, 0, 0, 0xee),
+    X86_PSUBW = X86_V(1, 1, 0, 0, 0xf9),
+    X86_PADDW = X86_V(1, 1, 0, 0, 0xfd),
+    X86_LOADW = X86_V(3, 1, 1, 1, 0x6f), /* X86_LOAD of elements of 16 bits; AVX-512 only */
+    X86_PMOVSXWD = X86_V(1, 2, 0, 0, 0x23),
+    X86_PMOVZXWD = X86_V(1, 2, 0, 0, 0x33),
+    X86_PMINUW = X86_V(1, 2, 0, 0, 0x3a),
+    X86_PMAXUW = X86_V(1, 2, 0, 0, 0x3e),
+    X86_BLENDMW = X86_V(1, 2, 1, 1, 0x66), /* AVX-512 only */
+    X86_FMADD213PD = X86_V(1, 2, 1, 1, 0xa8),
+    X86_PCMPUW = X86_V(1, 3, 1, 1, 0x3e),   /* AVX-512 only */
+    X86_PCMPW = X86_V(1, 3, 1, 1, 0x3f),    /* AVX-512 only */
+    X86_BLENDVPD = X86_V(1, 3, 0, 0, 0x4b), /* AVX2 only */
+    X86_PBLENDVB = X86_V(1, 3, 0, 0, 0x4c), /* AVX2 only */
     X86_MOVMSKPS = X86_V(0, 1, 0, 0, 0x50), /* AVX2 only */
     X86_PCMPGTD = X86_V(1, 1, 0, 0, 0x66),  /* AVX2 only */
     X86_PCMPEQD = X86_V(1, 1, 0, 0, 0x76),  /* AVX2 only */
-    X86_PSLLQ = X86_V(1, 1, 0, 1, 0x73),    /* by a number: acu_x86_shift_vector() */
     X86_PADDQ = X86_V(1, 1, 0, 1, 0xd4),
     X86_PAND = X86_V(1, 1, 0, 0, 0xdb),
     X86_POR = X86_V(1, 1, 0, 0, 0xeb),
@@ -205,8 +236,25 @@ typedef enum x86_vector {
  * and the extractions write to b, from d. */
 enum { X86_NONE = 0 };
 void acu_x86_vector(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b);
-/* d = a << by, of elements of 8 bytes. */
-void acu_x86_shift_vector(x86 *x, unsigned d, unsigned a, uint8_t by);
+/* d = a shifted by a number: of words, longs and shorts; what is shifted out at more than their
+ * bits is gone. opcode << 8 | its number */
+typedef enum x86_shift {
+    X86_SHIFT_PSLLD = 0x7206,
+    X86_SHIFT_PSRLD = 0x7202,
+    X86_SHIFT_PSRAD = 0x7204,
+    X86_SHIFT_PSLLQ = 0x7306,
+    X86_SHIFT_PSRLQ = 0x7302,
+    X86_SHIFT_PSLLW = 0x7106,
+    X86_SHIFT_PSRLW = 0x7102,
+    X86_SHIFT_PSRAW = 0x7104,
+} x86_shift;
+void acu_x86_shift_by(x86 *x, x86_shift shift, unsigned d, unsigned a, uint8_t by);
+/* How results are rounded; also the numbers that the processor's control has for it. */
+typedef enum x86_rounding { X86_NEAREST, X86_DOWN, X86_UP, X86_TO_ZERO } x86_rounding;
+/* AVX-512: d = a op b, rounded so. */
+void acu_x86_rounded(x86 *x, x86_vector op, unsigned d, unsigned a, unsigned b, x86_rounding r);
+/* Sets the processor's control of floats. */
+void acu_x86_load_control(x86 *x, x86_place s);
 /* d = a op b, of an instruction that ends with a byte, such as a comparison's kind. */
 void acu_x86_vector_by(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, uint8_t by);
 /* AVX-512: only where the mask register k has bits, the other elements stay. */
@@ -223,7 +271,7 @@ void acu_x86_zeroupper(x86 *x);
 
 /* ---- masks of AVX-512 ---- */
 
-/* k = 8 or 16 bits of memory. */
+/* k = 8, 16 or 32 bits of memory. */
 void acu_x86_load_mask(x86 *x, unsigned k, unsigned bits, x86_place s);
 /* Compares the 16 bits of k with 0, for a jump. */
 void acu_x86_test_mask(x86 *x, unsigned k);

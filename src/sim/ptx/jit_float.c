@@ -1,0 +1,194 @@
+/* Floating point of 64 bits, roundings that are not to nearest, and conversions. */
+#include "sim/ptx/jit_inside.h"
+#include "sim/ptx/lower_inside.h"
+
+#include <stddef.h>
+
+enum { UNORDERED = 3, NOT_BELOW = 0x1d };
+
+static x86_place pool(unsigned at) {
+    return x86_at(JIT_POOL, (int32_t)at);
+}
+
+static unsigned vectors_of(const ptx_making *m, unsigned size) {
+    return PTX_LANES * size / m->width;
+}
+
+/* Gives the vector d the elements of s where a and b compare so. */
+static void take_where(ptx_making *m, unsigned size, unsigned predicate, unsigned a, unsigned b,
+                       unsigned d, x86_place s) {
+    x86 *x = &m->x;
+    const x86_vector compare = size == 4 ? X86_CMPPS : X86_CMPPD;
+    if (m->wide) {
+        acu_x86_vector_by(x, compare, 2, a, x86_in(b), (uint8_t)predicate);
+        acu_x86_masked(x, size == 4 ? X86_LOAD : X86_LOADQ, d, X86_NONE, s, 2);
+        return;
+    }
+    acu_x86_vector_by(x, compare, JIT_T3, a, x86_in(b), (uint8_t)predicate);
+    acu_x86_vector_by(x, size == 4 ? X86_BLENDVPS : X86_BLENDVPD, d, d, s, JIT_T3 << 4);
+}
+
+/* ---- roundings ---- */
+
+/* Makes JIT_T0 = JIT_T0 op b, rounded as `rounding` says: x86_rounding. Of a fused operation it is
+ * JIT_T0 * JIT_T1 + b. */
+static void rounded(ptx_making *m, x86_vector op, unsigned b, unsigned rounding, bool is_fused,
+                    bool is_unary) {
+    x86 *x = &m->x;
+    const unsigned a = is_fused ? JIT_T1 : is_unary ? X86_NONE : JIT_T0;
+    if (m->wide)
+        acu_x86_rounded(x, op, JIT_T0, a, b, rounding);
+    else
+        acu_x86_vector(x, op, JIT_T0, a, x86_in(b));
+}
+
+static void set_rounding(ptx_making *m, unsigned rounding) {
+    if (!m->wide)
+        acu_x86_load_control(&m->x, pool(JIT_CONTROL + 4 * rounding));
+}
+
+static void make_number(ptx_making *m) {
+    take_where(m, 4, UNORDERED, JIT_T0, JIT_T0, JIT_T0, pool(JIT_NAN));
+}
+
+/* An operation of one operand, two or three, of 32 bits: `predicate` is the rounding. `from` says
+ * what the first operand is: 1 of a reciprocal. */
+bool acu_jit_rounded(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    x86 *x = &m->x;
+    const unsigned count = k->vector == X86_FMADD213PS          ? 3
+                           : k->from || k->vector == X86_SQRTPS ? 1
+                                                                : 2;
+    const ptx_slot slots[] = {op->a, op->b, op->c};
+    for (unsigned n = 0; n < count; n++)
+        acu_jit_want(m, slots[n], 4);
+    acu_jit_begin(m, op->d, 4);
+    set_rounding(m, k->predicate);
+    for (unsigned i = 0; i < m->vectors; i++) {
+        const unsigned last = acu_jit_load(m, slots[count - 1], 4, i, JIT_T2);
+        if (k->from)
+            acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, pool(JIT_ONE));
+        else
+            acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, acu_jit_source(m, op->a, 4, i));
+        if (count == 3)
+            acu_x86_vector(x, X86_LOAD, JIT_T1, X86_NONE, acu_jit_source(m, op->b, 4, i));
+        rounded(m, k->vector, last, k->predicate, count == 3, k->vector == X86_SQRTPS);
+        make_number(m);
+        acu_jit_put(m, op->d, 4, i);
+    }
+    set_rounding(m, X86_NEAREST);
+    return true;
+}
+
+/* ---- 64 bits: NaN is that of the second operand, or else of the first one ---- */
+
+bool acu_jit_double(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    x86 *x = &m->x;
+    const bool swaps = k->vector == X86_ADDPD || k->vector == X86_MULPD;
+    acu_jit_want(m, op->a, 8);
+    acu_jit_want(m, op->b, 8);
+    acu_jit_begin(m, op->d, 8);
+    for (unsigned i = 0; i < vectors_of(m, 8); i++) {
+        const unsigned a = acu_jit_load(m, op->a, 8, i, JIT_T1),
+                       b = acu_jit_load(m, op->b, 8, i, JIT_T2);
+        acu_x86_vector(x, k->vector, JIT_T0, swaps ? b : a, x86_in(swaps ? a : b));
+        if (k->vector == X86_SUBPD) { /* the processor takes the first one's */
+            acu_x86_vector(x, X86_ADDPD, JIT_T1, b, x86_in(b));
+            take_where(m, 8, UNORDERED, b, b, JIT_T0, x86_in(JIT_T1));
+        }
+        acu_jit_put(m, op->d, 8, i);
+    }
+    return true;
+}
+
+/* Jumps if no element of JIT_T0 is NaN. */
+static size_t jump_if_numbers(ptx_making *m) {
+    x86 *x = &m->x;
+    if (m->wide) {
+        acu_x86_vector_by(x, X86_CMPPD, 2, JIT_T0, x86_in(JIT_T0), UNORDERED);
+        acu_x86_test_mask(x, 2);
+    } else {
+        acu_x86_vector_by(x, X86_CMPPD, JIT_T3, JIT_T0, x86_in(JIT_T0), UNORDERED);
+        acu_x86_vector(x, X86_PTEST, JIT_T3, X86_NONE, x86_in(JIT_T3));
+    }
+    return acu_x86_jump(x, X86_ZERO);
+}
+
+/* d = a * b + c. NaN is that of b, or else of c, or else of a; processors differ in theirs. */
+bool acu_jit_fused_double(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    x86 *x = &m->x;
+    const ptx_slot slots[] = {op->a, op->c, op->b};
+    (void)k;
+    for (unsigned n = 0; n < 3; n++)
+        acu_jit_want(m, slots[n], 8);
+    acu_jit_begin(m, op->d, 8);
+    for (unsigned i = 0; i < vectors_of(m, 8); i++) {
+        acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, acu_jit_source(m, op->a, 8, i));
+        acu_x86_vector(x, X86_FMADD213PD, JIT_T0, acu_jit_load(m, op->b, 8, i, JIT_T1),
+                       acu_jit_source(m, op->c, 8, i));
+        const size_t numbers = jump_if_numbers(m);
+        for (unsigned n = 0; n < 3; n++) {
+            const unsigned one = acu_jit_load(m, slots[n], 8, i, JIT_T1);
+            acu_x86_vector(x, X86_ADDPD, JIT_T2, one, x86_in(one)); /* quiet */
+            take_where(m, 8, UNORDERED, one, one, JIT_T0, x86_in(JIT_T2));
+        }
+        acu_x86_land(x, numbers, x->size);
+        acu_jit_put(m, op->d, 8, i);
+    }
+    return true;
+}
+
+/* ---- conversions ---- */
+
+/* Widens vector i of 32 bits, or narrows two of 64 bits into it. */
+bool acu_jit_widen_float(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    acu_jit_want(m, op->a, 4);
+    acu_jit_begin(m, op->d, 8);
+    for (unsigned i = 0; i < vectors_of(m, 8); i++) {
+        acu_x86_vector(&m->x, k->vector, JIT_T0, X86_NONE, acu_jit_half(m, op->a, i, JIT_T0));
+        acu_jit_put(m, op->d, 8, i);
+    }
+    return true;
+}
+
+/* Returns whether the 16 bits, or 8, of a source become words before they become floats. */
+bool acu_jit_float_of_short(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    x86 *x = &m->x;
+    acu_jit_begin(m, op->d, 4);
+    for (unsigned i = 0; i < m->vectors; i++) {
+        acu_x86_vector(x, k->is_signed ? X86_PMOVSXWD : X86_PMOVZXWD, JIT_T0, X86_NONE,
+                       acu_jit_memory(m, op->a, (size_t)i * m->width / 2));
+        acu_x86_vector(x, X86_CVTDQ2PS, JIT_T0, X86_NONE, x86_in(JIT_T0));
+        acu_jit_put(m, op->d, 4, i);
+    }
+    return true;
+}
+
+/* An integer of a float, which is nearest, or `predicate` is how it is rounded first, or
+ * X86_TOWARD_ZERO. What does not fit becomes the nearest number that does, and NaN becomes 0. */
+bool acu_jit_integer_of_float(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    x86 *x = &m->x;
+    if (!k->is_signed && !m->wide)
+        return false;
+    acu_jit_want(m, op->a, 4);
+    acu_jit_begin(m, op->d, 4);
+    for (unsigned i = 0; i < m->vectors; i++) {
+        unsigned a = acu_jit_load(m, op->a, 4, i, JIT_T1);
+        if (!k->is_signed) { /* MAXPS returns the second operand if one is no number */
+            acu_x86_vector(x, X86_MAXPS, JIT_T1, a, pool(JIT_ZERO));
+            a = JIT_T1;
+        }
+        if (m->wide)
+            acu_x86_rounded(x, k->is_signed ? X86_CVTPS2DQ : X86_CVTPS2UDQ, JIT_T0, X86_NONE, a,
+                            k->predicate);
+        else
+            acu_x86_vector(x, k->predicate == X86_NEAREST ? X86_CVTPS2DQ : X86_CVTTPS2DQ, JIT_T0,
+                           X86_NONE, x86_in(a));
+        if (k->is_signed) { /* the processor has the lowest number for all these */
+            acu_x86_vector(x, X86_LOAD, JIT_T2, X86_NONE, pool(JIT_2_31));
+            take_where(m, 4, NOT_BELOW, a, JIT_T2, JIT_T0, pool(JIT_NAN)); /* 0x7fffffff */
+            take_where(m, 4, UNORDERED, a, a, JIT_T0, pool(JIT_ZERO));
+        }
+        acu_jit_put(m, op->d, 4, i);
+    }
+    return true;
+}
