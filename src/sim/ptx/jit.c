@@ -239,7 +239,7 @@ static void guard_in_masks(ptx_making *m, const ptx_op *op) {
     }
 }
 
-/* Keeps the lanes of a guard that are active in the frame: as bits, and as words. */
+/* Keeps the lanes of a guard that are active in the frame, as bits. */
 static void guard_in_frame(ptx_making *m, const ptx_op *op) {
     x86 *x = &m->x;
     const x86_place bits = acu_jit_in_frame(offsetof(jit_frame, guard));
@@ -248,6 +248,12 @@ static void guard_in_frame(ptx_making *m, const ptx_op *op) {
         acu_x86_not(x, X86_RAX);
     acu_x86_word(x, X86_AND, X86_RAX, acu_jit_in_warp(offsetof(ptx_warp, mask)));
     acu_x86_store_word(x, bits, X86_RAX);
+}
+
+/* The same, as words. */
+static void guard_in_words(ptx_making *m) {
+    x86 *x = &m->x;
+    const x86_place bits = acu_jit_in_frame(offsetof(jit_frame, guard));
     for (unsigned i = 0; i < m->vectors; i++) {
         const x86_place lanes = x86_at(JIT_POOL, (int32_t)(JIT_BITS + 32 * i));
         acu_x86_vector(x, X86_PBROADCASTD, JIT_T0, X86_NONE, bits);
@@ -258,11 +264,15 @@ static void guard_in_frame(ptx_making *m, const ptx_op *op) {
     }
 }
 
-static void write_guard(ptx_making *m, const ptx_op *op) {
-    if (m->guard_known && m->guard == op->guard && m->guard_negated == op->negated &&
-        m->guard_version == acu_jit_version(m, op->guard))
-        return;
-    (m->wide ? guard_in_masks : guard_in_frame)(m, op);
+/* `words`: they are needed (AVX2). */
+static void write_guard(ptx_making *m, const ptx_op *op, bool words) {
+    const bool known = m->guard_known && m->guard == op->guard && m->guard_negated == op->negated &&
+                       m->guard_version == acu_jit_version(m, op->guard);
+    if (!known)
+        (m->wide ? guard_in_masks : guard_in_frame)(m, op);
+    if (words && !(known && m->words_known))
+        guard_in_words(m);
+    m->words_known = words || (known && m->words_known);
     m->guard_known = true;
     m->guard = op->guard;
     m->guard_negated = op->negated;
@@ -277,13 +287,17 @@ static bool guarded(ptx_making *m, const ptx_op *op) {
         return false;
     const bool masked = m->masked;
     const x86_place bits = m->mask_bits, words = m->mask_words;
-    write_guard(m, op);
+    const bool compared =
+        !m->wide && computes && inner->size >= 4 && acu_jit_is_compared(m, op->guard);
+    write_guard(m, op, !m->wide && !compared);
     m->masked = m->masked_by_guard = true;
     m->mask_bits = acu_jit_in_frame(offsetof(jit_frame, guard));
-    m->mask_words = acu_jit_in_frame(offsetof(jit_frame, guards));
+    m->mask_words =
+        acu_jit_in_frame(compared ? offsetof(jit_frame, compared) : offsetof(jit_frame, guards));
+    m->words_negated = compared && op->negated;
     bool done = computes ? acu_jit_lanes(m, inner) : acu_jit_access(m, op, inner);
     m->masked = masked;
-    m->masked_by_guard = false;
+    m->masked_by_guard = m->words_negated = false;
     m->mask_bits = bits;
     m->mask_words = words;
     return done;
@@ -392,7 +406,7 @@ static void translate(ptx_making *m, ptx_jit *jit) {
     m->mask_bits = acu_jit_in_warp(offsetof(ptx_warp, mask));
     m->mask_words = acu_jit_in_warp(offsetof(ptx_warp, lanes));
     for (unsigned full = 0; full < 2; full++) {
-        m->masked = !full;
+        m->masked = m->partial = !full;
         acu_jit_forget(m);
         acu_jit_write_all(m, jit->begins[full]);
     }

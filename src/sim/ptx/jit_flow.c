@@ -69,6 +69,15 @@ static void write_edge(ptx_making *m, uint32_t target) {
     }
 }
 
+/* Forgets values that neither side of a branch needs. */
+static void drop_dead_of_both(ptx_making *m, uint32_t branch) {
+    const uint32_t target = (uint32_t)m->code->ops[branch].value;
+    for (unsigned g = 0; g < m->group_count; g++)
+        if (m->groups[g].size && !acu_jit_is_live(m, m->groups[g].slot, target) &&
+            !acu_jit_is_live(m, m->groups[g].slot, branch + 1))
+            m->groups[g].size = 0;
+}
+
 /* Ends the machine code at an operation. */
 static void write_end(ptx_making *m, uint32_t pc, ptx_jit_end end) {
     x86 *x = &m->x;
@@ -127,7 +136,11 @@ static void write_branch(ptx_making *m, const ptx_op *op, uint32_t at) {
     size_t some = acu_x86_jump(x, X86_NOT_ZERO);
     write_go_to(m, op, at);
     acu_x86_land(x, some, x->size);
+    jit_group now[JIT_GROUPS];
+    memcpy(now, m->groups, sizeof now);
+    drop_dead_of_both(m, at);
     write_end(m, at, PTX_JIT_FLOW);
+    memcpy(m->groups, now, sizeof now);
     acu_x86_land(x, none, x->size);
 }
 

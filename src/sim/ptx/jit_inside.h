@@ -73,13 +73,15 @@ typedef struct jit_frame {
     uint32_t guards[PTX_LANES]; /* and words */
     jit_pattern patterns[JIT_PATTERNS];
     char copies[JIT_COPIES][JIT_COPY_BYTES];
-    uint64_t split;     /* the current one */
-    uint64_t low_bits;  /* of an address */
-    uint32_t words[16]; /* of a vector that is widened */
+    uint64_t split;               /* the current one */
+    uint64_t low_bits;            /* of an address */
+    uint32_t words[16];           /* of a vector that is widened */
+    uint32_t compared[PTX_LANES]; /* AVX2: the last comparison, as words */
     uint64_t unused;
 } jit_frame;
 
-/* Vectors that have a value, or half of one of 64 bits. */
+/* Vectors that have a value, or half of one of 64 bits; in code for some lanes, of the active ones:
+ * what the others have is in memory, which is written for the active ones only. */
 typedef struct jit_group {
     ptx_slot slot;
     uint8_t size; /* bytes of an element; 0: the group is free */
@@ -176,19 +178,22 @@ typedef struct ptx_making {
     uint32_t *live_of; /* whose number is here */
     uint32_t live_words;
 
-    bool masked;         /* not all lanes are active, */
+    bool partial;        /* the code is for warps of which some lanes are active */
+    bool masked;         /* not all lanes execute the operation, */
     x86_place mask_bits; /* but these */
     x86_place mask_words;
+    bool words_negated; /* 0 says that a lane executes it */
 
     size_t rax_at; /* where code is added next, RAX has this predicate */
     ptx_slot rax_slot;
 
-    bool compared_known; /* JIT_K_COMPARED has a predicate: */
+    bool compared_known; /* JIT_K_COMPARED, or the frame, has a predicate: */
     ptx_slot compared;
     uint32_t compared_version;
 
     bool masked_by_guard; /* the active lanes are those of the guard */
-    bool guard_known;     /* JIT_K_GUARD, or the frame, has the lanes of a guard: */
+    bool guard_known;     /* JIT_K_GUARD, or the frame, has the lanes of a guard, */
+    bool words_known;     /* and has them as words: */
     bool guard_negated;
     ptx_slot guard;
     uint32_t guard_version;
@@ -242,7 +247,7 @@ void acu_jit_load_predicate(ptx_making *m, ptx_slot slot);
  * true; AVX-512 only. They may load it into k1, and k2. */
 unsigned acu_jit_active(ptx_making *m, unsigned size, unsigned i);
 unsigned acu_jit_true(ptx_making *m, ptx_slot predicate, unsigned size, unsigned i);
-/* Returns whether JIT_K_COMPARED has the predicate. */
+/* Returns whether JIT_K_COMPARED, or the frame, has the predicate. */
 bool acu_jit_is_compared(const ptx_making *m, ptx_slot predicate);
 /* Says that masks of AVX-512 are lost. */
 void acu_jit_forget_masks(ptx_making *m);

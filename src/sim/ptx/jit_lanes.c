@@ -5,8 +5,11 @@
 #include "sim/ptx/warp_exchange.h"
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+
+static const jit_row *find_known(const ptx_op *op);
 
 static x86_place pool(unsigned at) {
     return x86_at(JIT_POOL, (int32_t)at);
@@ -329,7 +332,11 @@ static bool choose(ptx_making *m, const ptx_op *op, const jit_row *k) {
         if (m->wide) {
             acu_x86_masked(x, k->vector, d, b, a, acu_jit_true(m, op->c, k->size, i));
         } else {
-            spread(m, acu_jit_memory(m, op->c, 0), i, JIT_T2);
+            if (acu_jit_is_compared(m, op->c))
+                acu_x86_vector(x, X86_LOAD, JIT_T2, X86_NONE,
+                               acu_jit_in_frame(offsetof(jit_frame, compared) + (size_t)32 * i));
+            else
+                spread(m, acu_jit_memory(m, op->c, 0), i, JIT_T2);
             acu_x86_vector_by(x, X86_BLENDVPS, d, b, a, JIT_T2 << 4);
         }
         acu_jit_done(m, op->d, k->size, i);
@@ -395,6 +402,29 @@ static bool compare_words(ptx_making *m, const ptx_op *op, const jit_row *k, uns
     return k->predicate == LESS || k->predicate == NOT_LESS_EQUAL;
 }
 
+/* Returns whether the next operation has the predicate as its guard, or chooses by it. */
+static bool is_used_next(const ptx_making *m, ptx_slot predicate) {
+    uint32_t at = m->at + 1;
+    while (at < m->code->count && !m->leads[at] && m->code->ops[at].full == acu_ptx_nothing)
+        at++;
+    const ptx_op *next = &m->code->ops[at];
+    if (at >= m->code->count || m->leads[at] || next->flow)
+        return false;
+    if (acu_ptx_is_guarded(next->full))
+        return next->guard == predicate;
+    const jit_row *k = find_known(next);
+    return k->handler && k->translate == choose && next->c == predicate;
+}
+
+/* Keeps the words in JIT_T1 in the frame; `inverted`: the opposite. */
+static void keep_compared(ptx_making *m, unsigned i, bool inverted) {
+    const unsigned from = inverted ? JIT_T2 : JIT_T1;
+    if (inverted)
+        acu_x86_vector(&m->x, X86_PXOR, JIT_T2, JIT_T1, pool(JIT_ALL));
+    acu_x86_vector(&m->x, X86_STORE, from, X86_NONE,
+                   acu_jit_in_frame(offsetof(jit_frame, compared) + (size_t)32 * i));
+}
+
 static bool compare(ptx_making *m, const ptx_op *op, const jit_row *k) {
     x86 *x = &m->x;
     if (m->wide)
@@ -402,10 +432,13 @@ static bool compare(ptx_making *m, const ptx_op *op, const jit_row *k) {
     if (k->size != 4)
         return false;
     bool inverted = false;
+    const bool keeps = !k->joined && !m->masked_by_guard && is_used_next(m, op->d);
     want_all(m, op, k, 2);
     for (unsigned i = 0; i < m->vectors; i++) {
         x86_register to = i ? X86_RCX : X86_RAX;
         inverted = compare_words(m, op, k, i);
+        if (keeps)
+            keep_compared(m, i, inverted);
         acu_x86_vector(x, X86_MOVMSKPS, to, X86_NONE, x86_in(JIT_T1));
         if (i) {
             acu_x86_shift_left(x, X86_RCX, 8 * i);
@@ -415,6 +448,9 @@ static bool compare(ptx_making *m, const ptx_op *op, const jit_row *k) {
     if (inverted)
         acu_x86_not(x, X86_RAX);
     acu_jit_store_comparison(m, op, k);
+    m->compared_known = keeps;
+    m->compared = op->d;
+    m->compared_version = acu_jit_version(m, op->d);
     return true;
 }
 

@@ -75,11 +75,33 @@ static x86_place group_memory(const ptx_making *m, const jit_group *group, unsig
     return acu_jit_memory(m, group->slot, (size_t)(group->part * m->vectors + vector) * m->width);
 }
 
+/* Writes a vector of 4 or 8 bytes for each lane to memory, for the lanes that are active in the
+ * warp; uses k3, or JIT_T2 and JIT_T3. Some processors take long for a masked store of AVX2. */
+static void store_active(ptx_making *m, unsigned vector, unsigned size, unsigned i, x86_place to) {
+    x86 *x = &m->x;
+    if (!m->partial) {
+        acu_x86_vector(x, X86_STORE, vector, X86_NONE, to);
+    } else if (m->wide) {
+        const size_t bytes = size == 4 ? 2 : 1;
+        acu_x86_load_mask(x, 3, 8 * (unsigned)bytes,
+                          acu_jit_in_warp(offsetof(ptx_warp, mask) + i * bytes));
+        acu_x86_masked(x, size == 4 ? X86_STORE : X86_STOREQ, vector, X86_NONE, to, 3);
+    } else {
+        const size_t words = offsetof(ptx_warp, lanes) + (size_t)i * (size == 4 ? 32 : 16);
+        acu_x86_vector(x, size == 4 ? X86_LOAD : X86_PMOVSXDQ, JIT_T2, X86_NONE,
+                       acu_jit_in_warp(words));
+        acu_x86_vector(x, X86_LOAD, JIT_T3, X86_NONE, to);
+        acu_x86_vector_by(x, X86_BLENDVPS, JIT_T3, JIT_T3, x86_in(vector), JIT_T2 << 4);
+        acu_x86_vector(x, X86_STORE, JIT_T3, X86_NONE, to);
+    }
+}
+
 void acu_jit_store_group(ptx_making *m, unsigned g) {
+    jit_group *group = &m->groups[g];
     for (unsigned v = 0; v < m->vectors; v++)
-        acu_x86_vector(&m->x, X86_STORE, first_vector(m, g) + v, X86_NONE,
-                       group_memory(m, &m->groups[g], v));
-    m->groups[g].dirty = false;
+        store_active(m, first_vector(m, g) + v, group->size, group->part * m->vectors + v,
+                     group_memory(m, group, v));
+    group->dirty = false;
 }
 
 void acu_jit_load_group(ptx_making *m, unsigned g) {
@@ -192,7 +214,7 @@ void acu_jit_begin(ptx_making *m, ptx_slot slot, unsigned size) {
         int g = find(m, slot, part);
         if (g < 0) {
             g = take_group(m, slot, size, part, true);
-            if (g >= 0 && (m->masked || is_wanted(m, slot)))
+            if (g >= 0 && (m->masked_by_guard || is_wanted(m, slot)))
                 acu_jit_load_group(m, (unsigned)g);
         }
         if (g >= 0) {
@@ -205,7 +227,7 @@ void acu_jit_begin(ptx_making *m, ptx_slot slot, unsigned size) {
 
 unsigned acu_jit_target(ptx_making *m, ptx_slot slot, unsigned size, unsigned i) {
     x86_place place = acu_jit_source(m, slot, size, i);
-    return m->masked || place.in_memory ? JIT_T0 : place.number;
+    return m->masked_by_guard || place.in_memory ? JIT_T0 : place.number;
 }
 
 /* ---- masks ---- */
@@ -251,7 +273,7 @@ unsigned acu_jit_true(ptx_making *m, ptx_slot predicate, unsigned size, unsigned
                : load_part(m, acu_jit_memory(m, predicate, 0), size, i, 2);
 }
 
-/* Puts the active lanes of JIT_T0 into the vector. */
+/* Puts the lanes of JIT_T0 that execute the operation into the vector. */
 static void merge(ptx_making *m, unsigned vector, unsigned size, unsigned i) {
     x86 *x = &m->x;
     x86_place words = m->mask_words;
@@ -261,7 +283,8 @@ static void merge(ptx_making *m, unsigned vector, unsigned size, unsigned i) {
         words.offset += 32;
         acu_x86_vector(x, X86_PACKSSDW, JIT_T3, JIT_T3, words);
         acu_x86_vector_by(x, X86_PERMQ, JIT_T3, X86_NONE, x86_in(JIT_T3), 0xd8);
-        acu_x86_vector_by(x, X86_PBLENDVB, vector, vector, x86_in(JIT_T0), JIT_T3 << 4);
+        acu_x86_vector_by(x, X86_PBLENDVB, vector, m->words_negated ? JIT_T0 : vector,
+                          x86_in(m->words_negated ? vector : JIT_T0), JIT_T3 << 4);
         return;
     }
     if (m->wide) {
@@ -274,21 +297,27 @@ static void merge(ptx_making *m, unsigned vector, unsigned size, unsigned i) {
     }
     words.offset += (int32_t)(size == 4 ? 32 * i : 16 * i);
     acu_x86_vector(x, size == 4 ? X86_LOAD : X86_PMOVSXDQ, JIT_T3, X86_NONE, words);
+    if (m->words_negated) {
+        acu_x86_vector_by(x, X86_BLENDVPS, vector, JIT_T0, x86_in(vector), JIT_T3 << 4);
+        return;
+    }
     acu_x86_vector_by(x, X86_BLENDVPS, vector, vector, x86_in(JIT_T0), JIT_T3 << 4);
 }
 
 void acu_jit_done(ptx_making *m, ptx_slot slot, unsigned size, unsigned i) {
     x86_place place = acu_jit_source(m, slot, size, i);
     unsigned vector = place.in_memory ? JIT_T0 : place.number;
-    if (m->masked) {
+    if (m->masked_by_guard || (m->masked && place.in_memory && size == 2)) {
         if (place.in_memory) {
             vector = JIT_T1;
             acu_x86_vector(&m->x, X86_LOAD, vector, X86_NONE, place);
         }
         merge(m, vector, size, i);
     }
-    if (place.in_memory)
+    if (place.in_memory && size == 2)
         acu_x86_vector(&m->x, X86_STORE, vector, X86_NONE, place);
+    else if (place.in_memory)
+        store_active(m, vector, size, i, place);
 }
 
 void acu_jit_store_predicate(ptx_making *m, ptx_slot slot) {

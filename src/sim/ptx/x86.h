@@ -136,6 +136,7 @@ typedef enum x86_vector {
     X86_LOAD = X86_V(0, 1, 0, 0, 0x10),
     X86_LOADQ = X86_V(1, 1, 0, 1, 0x10), /* X86_LOAD of elements of 64 bits */
     X86_STORE = X86_V(0, 1, 0, 0, 0x11),
+    X86_STOREQ = X86_V(1, 1, 0, 1, 0x11), /* X86_STORE of elements of 64 bits */
     X86_SQRTPS = X86_V(0, 1, 0, 0, 0x51),
     X86_ADDPS = X86_V(0, 1, 0, 0, 0x58),
     X86_MULPS = X86_V(0, 1, 0, 0, 0x59),
