@@ -372,6 +372,15 @@ static bool is_of_kernel(const ptx_lowering *l, const ptx_operand *at) {
     return !l->current || strstr(l->instruction->opcode, "param::entry");
 }
 
+static uint8_t flags_of(const ptx_access *access) {
+    const bool plain = access->count == 1 && access->register_size == access->size &&
+                       access->slots[0] != UINT32_MAX,
+               any = access->space == PTX_GENERIC;
+    return (uint8_t)((plain ? PTX_ACCESS_PLAIN : 0) | (access->narrow ? PTX_ACCESS_NARROW : 0) |
+                     (any || access->space == PTX_SHARED ? PTX_ACCESS_SHARED : 0) |
+                     (any || access->space == PTX_GLOBAL ? PTX_ACCESS_GLOBAL : 0));
+}
+
 static void emit_access(ptx_lowering *l, const ptx_operand *at, ptx_access *access,
                         access_order order, bool loads) {
     ptx_address address = acu_ptx_address(l, at, access->space);
@@ -394,7 +403,9 @@ static void emit_access(ptx_lowering *l, const ptx_operand *at, ptx_access *acce
                                              .values = loads ? NULL : access});
     ptx_op *op = acu_ptx_emit(l, handler_of(access, order, loads));
     op->a = address.slot;
+    op->b = access->slots[0];
     op->value = address.offset;
+    op->flags = flags_of(access);
     op->more = access;
     op->site = acu_ptx_site(l);
 }

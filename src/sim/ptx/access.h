@@ -16,6 +16,14 @@ typedef struct ptx_access {
     ptx_slot slots[16];    /* of the elements; UINT32_MAX: `_` */
 } ptx_access;
 
+/* The `flags` of such an operation say the same again, so that most often nothing else is read. */
+enum {
+    PTX_ACCESS_PLAIN = 1, /* one element, as large in its register, `b`, as in memory */
+    PTX_ACCESS_NARROW = 2,
+    PTX_ACCESS_SHARED = 4, /* in shared memory; with PTX_ACCESS_GLOBAL: in any of the two */
+    PTX_ACCESS_GLOBAL = 8,
+};
+
 /* Returns where a lane's bytes are. The kernel ends where the lane may not access them, or they are
  * not aligned to `align` (a power of two). */
 char *acu_ptx_memory_at(ptx_warp *warp, const ptx_op *op, unsigned lane, ptx_space space,

@@ -286,9 +286,10 @@ static void free_worker(ptx_worker *worker) {
 /* Returns a worker that has begun nothing; NULL without memory. The caller frees it. */
 static ptx_worker *make_worker(ptx_grid *grid) {
     const ptx_code *code = grid->launch->code;
-    ptx_worker *worker = calloc(1, sizeof *worker);
+    ptx_worker *worker = aligned_alloc(_Alignof(ptx_worker), sizeof *worker);
     if (!worker)
         return NULL;
+    memset(worker, 0, sizeof *worker);
     worker->site = calloc(code->sites + 1, sizeof *worker->site);
     if (code->watch.checks)
         worker->check = acu_ptx_check_new();
@@ -300,7 +301,7 @@ static ptx_worker *make_worker(ptx_grid *grid) {
         return NULL;
     }
     for (uint32_t n = 0; n < code->sites; n++)
-        worker->site[n].range.base = UINT64_MAX;
+        worker->site[n] = (ptx_site){.range.base = UINT64_MAX, .pattern = worker->patterns};
     for (unsigned n = 0; n < PTX_CACHED; n++)
         worker->cached[n].base = UINT64_MAX;
     worker->grid = grid;
@@ -368,7 +369,7 @@ int acu_ptx_grid_run(const ptx_launch *launch, ptx_fault *fault) {
                  (launch->grid[2] / size[2]);
     grid.most = grid.count * grid.size > launch->resident ? launch->resident : 0;
     grid.at_once = at_once(launch, grid.count);
-    grid.bank = malloc(launch->code->launch_bytes + 64);
+    grid.bank = aligned_alloc(64, launch->code->launch_bytes + 64);
     if (!grid.bank)
         return 2;
     acu_ptx_fill_launch(launch, grid.bank);

@@ -108,6 +108,7 @@ enum {
     PTX_GROUP_BARRIER,                  /* where the four warps of wgmma meet */
     PTX_MOST_BLOCKS = 16,               /* of a cluster */
     PTX_CACHED = 4,                     /* ranges, and textures, that a worker remembers */
+    PTX_PATTERNS = 64,                  /* ways in which lanes lie, that a worker remembers */
 };
 
 /* Addresses of shared and local memory, and of the kernel's parameters, in the generic space. No
@@ -158,26 +159,30 @@ struct ptx_block {
     ptx_check_block *check;    /* NULL: the code has no checks */
 };
 
-/* How the elements of each half of the lanes lie: as tiles of 16 columns have them. */
-typedef enum ptx_halves {
-    PTX_HALVES_OTHERWISE,
-    PTX_HALVES_EQUAL, /* at one place */
-    PTX_HALVES_CONSECUTIVE,
-} ptx_halves;
+/* How the lanes' elements lie. Tiles of 16 columns have each half of the lanes in a row of its own.
+ */
+typedef enum ptx_lie {
+    PTX_LIE_OTHERWISE,
+    PTX_LIE_EQUAL, /* at one place */
+    PTX_LIE_CONSECUTIVE,
+    PTX_LIE_HALVES_EQUAL, /* those of each half at one place */
+    PTX_LIE_HALVES_CONSECUTIVE,
+} ptx_lie;
 
-/* How the lanes' elements lie, from that of the first active lane on. */
+/* How the elements of a mask's lanes lie, from that of the first active lane on. */
 typedef struct ptx_pattern {
-    int32_t offset[PTX_LANES];
+    _Alignas(64) int32_t offset[PTX_LANES]; /* 0 where the lane is not active */
     int32_t low, high;
-    int32_t odd;      /* bits of all offsets */
-    bool consecutive; /* element i is i elements behind the first */
-    ptx_halves halves;
+    int32_t odd;    /* bits of all offsets */
+    uint32_t mask;  /* 0: there is no pattern yet */
+    uint32_t bytes; /* of an element */
+    ptx_lie lie;
 } ptx_pattern;
 
 /* What an operation that accesses memory remembers of the last time. */
 typedef struct ptx_site {
     ptx_range range;
-    ptx_pattern pattern;
+    const ptx_pattern *pattern; /* of the worker; another operation may have changed it since */
 } ptx_site;
 
 /* A texture or a surface that was opened. */
@@ -189,6 +194,7 @@ typedef struct ptx_opened {
 
 /* A thread that runs blocks, one after the other, or in turns where they wait for each other. */
 struct ptx_worker {
+    ptx_pattern patterns[PTX_PATTERNS];
     ptx_range cached[PTX_CACHED];
     unsigned next_cached;
     ptx_site *site; /* for each operation that accesses memory */

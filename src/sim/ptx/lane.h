@@ -41,6 +41,11 @@ typedef int64_t lane_s64 __attribute__((may_alias));
 typedef float lane_f32 __attribute__((may_alias));
 typedef double lane_f64 __attribute__((may_alias));
 
+/* What a handler is made of, for operands of which it knows the sizes. */
+#define LANE_INLINE static inline __attribute__((always_inline))
+/* What a handler seldom comes to; it keeps its own registers for itself. */
+#define LANE_RARE __attribute__((noinline))
+
 /* A result is never where an operand of another size is, so that no lane depends on another one. */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed" /* not every loop can be vectorized */

@@ -8,43 +8,149 @@
 /* Where the lanes' elements lie. A lane that is not active has the place of the first active one.
  */
 typedef struct lane_places {
-    char *base;                /* where the first active lane's element is */
-    int32_t offset[PTX_LANES]; /* of each lane's element from there */
-    ptx_halves halves;
-    bool consecutive, equal, separate; /* `separate`: each lane has a place of its own in `at` */
+    char *base;            /* where the first active lane's element is */
+    const int32_t *offset; /* of each lane's element from there */
+    ptx_lie lie;
+    bool separate; /* each lane has a place of its own in `at` */
+    int32_t own[PTX_LANES];
     char *at[PTX_LANES];
 } lane_places;
 
 /* Returns the address of a lane. */
-static inline uint64_t address_of(const ptx_warp *w, const ptx_op *op, const ptx_access *access,
-                                  unsigned lane) {
+LANE_INLINE uint64_t address_of(const ptx_warp *w, const ptx_op *op, unsigned lane) {
     const void *at = ptx_at(w, op->a);
-    if (access->narrow)
+    if (op->flags & PTX_ACCESS_NARROW)
         return (uint32_t)(((const lane_u32 *)at)[lane] + (uint64_t)op->value); /* wraps around */
     return ((const lane_u64 *)at)[lane] + (uint64_t)op->value;
 }
 
+/* Addresses of all lanes: those from `low` to `high` are in use, and the first lane has `address`.
+ */
+typedef struct lane_span {
+    unsigned first;
+    uint64_t address, low, high;
+} lane_span;
+
+LANE_INLINE lane_span span_of(const ptx_warp *w, const ptx_op *op, const ptx_pattern *pattern) {
+    lane_span s = {.first = (unsigned)__builtin_ctz(w->mask)};
+    s.address = address_of(w, op, s.first);
+    s.low = s.address + (uint64_t)(int64_t)pattern->low;
+    s.high = s.address + (uint64_t)(int64_t)pattern->high;
+    return s;
+}
+
+LANE_INLINE bool is_aligned(const lane_span *s, const ptx_pattern *pattern, unsigned bytes) {
+    return !(((uint64_t)(uint32_t)pattern->odd | s->address) & (bytes - 1));
+}
+
+LANE_INLINE bool place_in_shared(const ptx_warp *w, const lane_span *s, lane_places *places,
+                                 unsigned bytes, uint64_t window) {
+    uint64_t size = w->block->shared_bytes, low = s->low - window, high = s->high - window;
+    if (low > high || high > size || size - high < bytes)
+        return false;
+    places->base = w->block->shared + (s->address - window);
+    return true;
+}
+
+LANE_INLINE bool place_in_range(const ptx_range *range, const lane_span *s, lane_places *places,
+                                unsigned bytes) {
+    if (s->low < range->base || s->high > range->last || range->last - s->high < bytes - 1)
+        return false;
+    places->base = range->bytes + (s->address - range->base);
+    return true;
+}
+
+/* ---- accesses whose lanes lie as the last time ---- */
+
+/* A line of the processor's cache, or as much from anywhere. */
+typedef uint64_t lane_line __attribute__((vector_size(64), aligned(1), may_alias));
+typedef uint32_t lane_words __attribute__((vector_size(64), aligned(1), may_alias));
+
+/* Returns whether all bits of 64 bytes are 0. */
+LANE_INLINE bool is_zero(lane_line bits) {
+#if defined(__AVX512F__)
+    return !_mm512_test_epi32_mask((__m512i)bits, (__m512i)bits);
+#elif defined(__AVX2__)
+    __m256i half[2];
+    memcpy(half, &bits, sizeof half);
+    return _mm256_testz_si256(_mm256_or_si256(half[0], half[1]), _mm256_or_si256(half[0], half[1]));
+#else
+    return !(bits[0] | bits[1] | bits[2] | bits[3] | bits[4] | bits[5] | bits[6] | bits[7]);
+#endif
+}
+
+LANE_INLINE bool is_alike_narrow(const ptx_warp *w, const ptx_op *op, unsigned first,
+                                 const int32_t *offset) {
+    const lane_u32 *at = ptx_at(w, op->a);
+    const lane_words origin = at[first] - (lane_words){0};
+    lane_words differs = {0};
+    for (unsigned i = 0; i < PTX_LANES; i += 16)
+        differs |= ((*(const lane_words *)(const void *)(at + i) - origin) ^
+                    *(const lane_words *)(const void *)(offset + i)) &
+                   *(const lane_words *)(const void *)(w->lanes + i);
+    return is_zero((lane_line)differs);
+}
+
+LANE_INLINE bool is_alike_wide(const ptx_warp *w, const ptx_op *op, unsigned first,
+                               const int32_t *offset) {
+    typedef int32_t half __attribute__((vector_size(32), aligned(1), may_alias));
+    typedef int64_t line __attribute__((vector_size(64)));
+    const lane_u64 *at = ptx_at(w, op->a);
+    const lane_line origin = at[first] - (lane_line){0};
+    lane_line differs = {0};
+    for (unsigned i = 0; i < PTX_LANES; i += 8) {
+        const half by = *(const half *)(const void *)(offset + i),
+                   lanes = *(const half *)(const void *)(w->lanes + i);
+        differs |= ((*(const lane_line *)(const void *)(at + i) - origin) ^
+                    (lane_line) __builtin_convertvector(by, line)) &
+                   (lane_line) __builtin_convertvector(lanes, line);
+    }
+    return is_zero(differs);
+}
+
+/* Returns whether the lanes lie as the last time, in the block's shared memory, or in the
+ * allocation that this operation accessed last. Most often they do, and only the first address is
+ * new. */
+LANE_INLINE bool place_alike(const ptx_warp *w, const ptx_op *op, lane_places *places,
+                             unsigned bytes) {
+    const ptx_site *site = &w->worker->site[op->site];
+    const ptx_pattern *pattern = site->pattern;
+    const unsigned first = (unsigned)__builtin_ctz(w->mask);
+    if (pattern->mask != w->mask || pattern->bytes != bytes)
+        return false;
+    if (!(op->flags & PTX_ACCESS_NARROW ? is_alike_narrow(w, op, first, pattern->offset)
+                                        : is_alike_wide(w, op, first, pattern->offset)))
+        return false;
+    const lane_span s = span_of(w, op, pattern);
+    if (s.low > s.high || !is_aligned(&s, pattern, bytes))
+        return false;
+    places->offset = pattern->offset;
+    places->lie = pattern->lie;
+    places->separate = false;
+    const unsigned spaces = op->flags & (PTX_ACCESS_SHARED | PTX_ACCESS_GLOBAL);
+    if (spaces == PTX_ACCESS_SHARED)
+        return place_in_shared(w, &s, places, bytes, 0);
+    if (s.high < PTX_SHARED_WINDOW)
+        return spaces && place_in_range(&site->range, &s, places, bytes);
+    return spaces & PTX_ACCESS_SHARED && s.low < PTX_LOCAL_WINDOW &&
+           place_in_shared(w, &s, places, bytes, PTX_SHARED_WINDOW);
+}
+
+/* ---- all others ---- */
+
 /* Finds how far the addresses are from that of the first active lane. False if one is too far. */
-static inline bool find_offsets(const ptx_warp *w, const ptx_op *op, const ptx_access *access,
-                                unsigned first, int32_t *offset) {
+static bool find_offsets(const ptx_warp *w, const ptx_op *op, unsigned first, int32_t *offset) {
     const void *at = ptx_at(w, op->a);
     const lane_u64 *wide = at;
     const lane_u32 *narrow = at;
     const uint32_t *lanes = w->lanes;
     uint64_t far = 0;
-    if (access->narrow) {
+    if (op->flags & PTX_ACCESS_NARROW) {
         uint32_t origin = narrow[first] + (uint32_t)op->value;
         EACH_LANE {
             uint32_t address = (narrow[i] + (uint32_t)op->value) & lanes[i];
             far |= address >> 31;
             offset[i] = (int32_t)((address - origin) & lanes[i]);
-        }
-    } else if (w->mask == ~UINT32_C(0)) {
-        uint64_t origin = wide[first];
-        EACH_LANE {
-            uint64_t by = wide[i] - origin;
-            far |= (by + (UINT64_C(1) << 31)) >> 32;
-            offset[i] = (int32_t)by;
         }
     } else {
         uint64_t origin = wide[first];
@@ -60,13 +166,12 @@ static inline bool find_offsets(const ptx_warp *w, const ptx_op *op, const ptx_a
 static void place_each(ptx_warp *w, const ptx_op *op, const ptx_access *access, lane_places *places,
                        unsigned bytes, bool writes) {
     places->separate = true;
-    places->consecutive = places->equal = false;
-    places->halves = PTX_HALVES_OTHERWISE;
+    places->lie = PTX_LIE_OTHERWISE;
     char *first = NULL;
     for (unsigned i = 0; i < PTX_LANES; i++)
         if (w->mask >> i & 1) {
-            places->at[i] = acu_ptx_memory_at(w, op, i, access->space, address_of(w, op, access, i),
-                                              bytes, bytes, writes);
+            places->at[i] = acu_ptx_memory_at(w, op, i, access->space, address_of(w, op, i), bytes,
+                                              bytes, writes);
             first = first ? first : places->at[i];
         }
     for (unsigned i = 0; i < PTX_LANES; i++)
@@ -74,50 +179,29 @@ static void place_each(ptx_warp *w, const ptx_op *op, const ptx_access *access, 
             places->at[i] = first;
 }
 
-/* Addresses of all lanes: those from `low` to `high` are in use, and the first lane has `address`.
- */
-typedef struct lane_span {
-    unsigned first;
-    uint64_t address, low, high;
-} lane_span;
-
-static inline bool place_in_shared(const ptx_warp *w, const lane_span *s, lane_places *places,
-                                   unsigned bytes, uint64_t window) {
-    uint64_t size = w->block->shared_bytes, low = s->low - window, high = s->high - window;
-    if (low > high || high > size || size - high < bytes)
-        return false;
-    places->base = w->block->shared + (s->address - window);
-    return true;
-}
-
 /* Each lane has local memory of its own, one behind the other. */
-static inline bool place_in_local(const ptx_warp *w, const lane_span *s, lane_places *places,
-                                  unsigned bytes, uint64_t window) {
+static bool place_in_local(const ptx_warp *w, const lane_span *s, lane_places *places,
+                           unsigned bytes, uint64_t window) {
     uint64_t size = w->local_stride, low = s->low - window, high = s->high - window;
     if (low > high || high > size || size - high < bytes || size > (1 << 25))
         return false;
     places->base = w->local + s->first * size + (s->address - window);
     int32_t stride = (int32_t)size, first = (int32_t)s->first;
-    EACH_LANE places->offset[i] += ((int32_t)i - first) * stride;
-    places->equal = places->consecutive = false;
-    places->halves = PTX_HALVES_OTHERWISE;
+    EACH_LANE places->own[i] += ((int32_t)i - first) * stride;
+    places->lie = PTX_LIE_OTHERWISE;
     return true;
 }
 
-static inline bool place_in_global(ptx_warp *w, const ptx_op *op, const lane_span *s,
-                                   lane_places *places, unsigned bytes, bool writes) {
+static bool place_in_global(ptx_warp *w, const ptx_op *op, const lane_span *s, lane_places *places,
+                            unsigned bytes, bool writes) {
     const ptx_range *range = &w->worker->site[op->site].range;
     if (s->low < range->base || s->high > range->last || range->last - s->high < bytes - 1)
         range = acu_ptx_memory_range(w, op, s->first, s->address, bytes, writes);
-    if (s->low < range->base || s->high > range->last || range->last - s->high < bytes - 1)
-        return false;
-    places->base = range->bytes + (s->address - range->base);
-    return true;
+    return place_in_range(range, s, places, bytes);
 }
 
-static inline bool place_together(ptx_warp *w, const ptx_op *op, ptx_space space,
-                                  const lane_span *s, lane_places *places, unsigned bytes,
-                                  bool writes) {
+static bool place_together(ptx_warp *w, const ptx_op *op, ptx_space space, const lane_span *s,
+                           lane_places *places, unsigned bytes, bool writes) {
     if (s->low > s->high)
         return false;
     if (space == PTX_SHARED)
@@ -134,55 +218,64 @@ static inline bool place_together(ptx_warp *w, const ptx_op *op, ptx_space space
                                      : place_in_local(w, s, places, bytes, PTX_LOCAL_WINDOW);
 }
 
-static void keep_pattern(ptx_pattern *pattern, const int32_t *offset, unsigned bytes) {
-    int32_t low = 0, high = 0, odd = 0, gap = 0, equal = 0, half_gap = 0;
-    for (unsigned i = 0; i < PTX_LANES; i++) {
-        const unsigned half = i & PTX_LANES / 2;
-        equal |= offset[i] ^ offset[half];
-        half_gap |= (offset[i] - offset[half]) ^ (int32_t)((i - half) * bytes);
+static ptx_lie lie_of(const int32_t *offset, unsigned bytes) {
+    enum { HALF = PTX_LANES / 2 };
+    int32_t one = 0, gap = 0;
+    for (unsigned i = 0; i < HALF; i++) {
+        const int32_t low = offset[i] - offset[0], high = offset[i + HALF] - offset[HALF],
+                      step = (int32_t)(i * bytes);
+        one |= low | high;
+        gap |= (low ^ step) | (high ^ step);
     }
-    pattern->halves = !equal      ? PTX_HALVES_EQUAL
-                      : !half_gap ? PTX_HALVES_CONSECUTIVE
-                                  : PTX_HALVES_OTHERWISE;
+    if (!one)
+        return offset[HALF] == offset[0] ? PTX_LIE_EQUAL : PTX_LIE_HALVES_EQUAL;
+    if (gap)
+        return PTX_LIE_OTHERWISE;
+    return !offset[0] && offset[HALF] == (int32_t)(HALF * bytes) ? PTX_LIE_CONSECUTIVE
+                                                                 : PTX_LIE_HALVES_CONSECUTIVE;
+}
+
+/* Keeps how the lanes lie where the worker keeps all such patterns. */
+static const ptx_pattern *keep_pattern(ptx_worker *worker, const int32_t *offset, uint32_t mask,
+                                       unsigned bytes) {
+    const uint32_t hash = ((uint32_t)offset[1] + (uint32_t)offset[PTX_LANES / 2] * 5 +
+                           (uint32_t)offset[PTX_LANES - 1] * 9 + mask + bytes) *
+                          UINT32_C(0x9e3779b1);
+    ptx_pattern *pattern = &worker->patterns[hash >> 16 & (PTX_PATTERNS - 1)];
+    int32_t low = 0, high = 0, odd = 0;
     EACH_LANE {
         low = offset[i] < low ? offset[i] : low;
         high = offset[i] > high ? offset[i] : high;
         odd |= offset[i];
-        gap |= offset[i] ^ (int32_t)(i * bytes);
         pattern->offset[i] = offset[i];
     }
     pattern->low = low;
     pattern->high = high;
     pattern->odd = odd;
-    pattern->consecutive = !gap;
-}
-
-/* Returns how the lanes' elements lie, which is most often as it was the last time. */
-static inline const ptx_pattern *pattern_of(const ptx_warp *w, const ptx_op *op,
-                                            const int32_t *offset, unsigned bytes) {
-    ptx_pattern *pattern = &w->worker->site[op->site].pattern;
-    int32_t differs = 0;
-    EACH_LANE differs |= offset[i] ^ pattern->offset[i];
-    if (differs)
-        keep_pattern(pattern, offset, bytes);
+    pattern->mask = mask;
+    pattern->bytes = bytes;
+    pattern->lie = lie_of(offset, bytes);
     return pattern;
 }
 
-static inline void find_places(ptx_warp *w, const ptx_op *op, const ptx_access *access,
-                               lane_places *places, unsigned bytes, bool writes) {
-    lane_span s = {.first = (unsigned)__builtin_ctz(w->mask)};
-    bool near = find_offsets(w, op, access, s.first, places->offset);
-    const ptx_pattern *pattern = pattern_of(w, op, places->offset, bytes);
-    s.address = address_of(w, op, access, s.first);
-    s.low = s.address + (uint64_t)(int64_t)pattern->low;
-    s.high = s.address + (uint64_t)(int64_t)pattern->high;
-    places->equal = !pattern->odd;
-    places->consecutive = pattern->consecutive;
-    places->halves = pattern->halves;
+static LANE_RARE void place_anew(ptx_warp *w, const ptx_op *op, const ptx_access *access,
+                                 lane_places *places, unsigned bytes, bool writes) {
+    bool near = find_offsets(w, op, (unsigned)__builtin_ctz(w->mask), places->own);
+    const ptx_pattern *pattern = keep_pattern(w->worker, places->own, w->mask, bytes);
+    const lane_span s = span_of(w, op, pattern);
+    w->worker->site[op->site].pattern = pattern;
+    places->offset = places->own;
+    places->lie = pattern->lie;
     places->separate = false;
-    bool aligned = !(((uint64_t)(uint32_t)pattern->odd | s.address) & (bytes - 1));
-    if (!near || !aligned || !place_together(w, op, access->space, &s, places, bytes, writes))
+    if (!near || !is_aligned(&s, pattern, bytes) ||
+        !place_together(w, op, access->space, &s, places, bytes, writes))
         place_each(w, op, access, places, bytes, writes);
+}
+
+LANE_INLINE void find_places(ptx_warp *w, const ptx_op *op, const ptx_access *access,
+                             lane_places *places, unsigned bytes, bool writes) {
+    if (!place_alike(w, op, places, bytes))
+        place_anew(w, op, access, places, bytes, writes);
 }
 
 /* ---- vectors ---- */
@@ -211,6 +304,7 @@ static inline void copy_vector(char *to, const char *from, unsigned bytes) {
 /* The vectors of all lanes, one behind the other, and where they are in memory. */
 typedef struct lane_vectors {
     lane_places in_memory;
+    int32_t offset[PTX_LANES];
     char bytes[PTX_LANES * 64];
 } lane_vectors;
 
@@ -222,9 +316,10 @@ static inline char *place_of(const lane_places *places, unsigned lane) {
 static inline void use_vectors(lane_vectors *v, lane_places *places, unsigned bytes) {
     v->in_memory = *places;
     places->base = v->bytes;
-    places->separate = places->equal = places->consecutive = false;
-    places->halves = PTX_HALVES_OTHERWISE;
-    EACH_LANE places->offset[i] = (int32_t)(i * bytes);
+    places->offset = v->offset;
+    places->separate = false;
+    places->lie = PTX_LIE_OTHERWISE;
+    EACH_LANE v->offset[i] = (int32_t)(i * bytes);
 }
 
 static inline void load_vectors(lane_vectors *v, lane_places *places, unsigned bytes) {
@@ -244,7 +339,7 @@ static inline void store_vectors(const ptx_warp *w, const lane_vectors *v, unsig
 /* ---- elements ---- */
 
 /* Loads elements of so many bytes from where the lanes' offsets lead. */
-static inline void gather(void *to, const char *base, const int32_t *offset, unsigned size) {
+LANE_INLINE void gather(void *to, const char *base, const int32_t *offset, unsigned size) {
 #if defined(__AVX512F__)
     if (size == 4) {
         for (unsigned i = 0; i < PTX_LANES; i += 16)
@@ -266,34 +361,72 @@ static inline void gather(void *to, const char *base, const int32_t *offset, uns
         memcpy((char *)to + (size_t)i * size, base + offset[i], size);
 }
 
+/* Copies elements that lie one behind the other. */
+LANE_INLINE void copy_row(void *to, const void *from, unsigned bytes) {
+    if (bytes < sizeof(lane_line)) {
+        memcpy(to, from, bytes);
+        return;
+    }
+    for (unsigned at = 0; at < bytes; at += sizeof(lane_line))
+        *(lane_line *)(void *)((char *)to + at) =
+            *(const lane_line *)(const void *)((const char *)from + at);
+}
+
 /* NOLINTBEGIN(bugprone-macro-parentheses): the macros' arguments are types. */
+#define REPEAT(type)                                                                               \
+    do {                                                                                           \
+        type one, *all = to;                                                                       \
+        memcpy(&one, from, sizeof one);                                                            \
+        for (unsigned i = 0; i < count; i++)                                                       \
+            all[i] = one;                                                                          \
+    } while (0)
+
+/* Gives so many lanes one element. */
+LANE_INLINE void repeat(void *to, const char *from, unsigned count, unsigned size) {
+    if (size == 1)
+        REPEAT(uint8_t);
+    else if (size == 2)
+        REPEAT(lane_u16);
+    else if (size == 4)
+        REPEAT(lane_u32);
+    else
+        REPEAT(lane_u64);
+}
+
+/* Loads an element of so many bytes for each lane. */
+LANE_INLINE void load_elements(void *to, const lane_places *p, const char *base, unsigned size) {
+    enum { HALF = PTX_LANES / 2 };
+    char *behind = (char *)to + (size_t)HALF * size;
+    switch (p->lie) {
+    case PTX_LIE_EQUAL:
+        repeat(to, base, PTX_LANES, size);
+        break;
+    case PTX_LIE_CONSECUTIVE:
+        copy_row(to, base, PTX_LANES * size);
+        break;
+    case PTX_LIE_HALVES_EQUAL:
+        repeat(to, base + p->offset[0], HALF, size);
+        repeat(behind, base + p->offset[HALF], HALF, size);
+        break;
+    case PTX_LIE_HALVES_CONSECUTIVE:
+        copy_row(to, base + p->offset[0], HALF * size);
+        copy_row(behind, base + p->offset[HALF], HALF * size);
+        break;
+    default:
+        gather(to, base, p->offset, size);
+    }
+}
+
 /* Loads elements of a type, and puts them into registers of another one. */
 #define LOAD_LANES(memory, lane)                                                                   \
     do {                                                                                           \
         memory loaded[PTX_LANES];                                                                  \
-        if (places.equal) {                                                                        \
-            memory one;                                                                            \
-            memcpy(&one, places.base + n * sizeof one, sizeof one);                                \
-            EACH_LANE loaded[i] = one;                                                             \
-        } else if (places.consecutive) {                                                           \
-            memcpy(loaded, places.base, sizeof loaded);                                            \
-        } else if (places.halves == PTX_HALVES_EQUAL) {                                            \
-            memory low, high;                                                                      \
-            memcpy(&low, places.base + places.offset[0] + n * sizeof low, sizeof low);             \
-            memcpy(&high, places.base + places.offset[PTX_LANES / 2] + n * sizeof high,            \
-                   sizeof high);                                                                   \
-            EACH_LANE loaded[i] = i < PTX_LANES / 2 ? low : high;                                  \
-        } else if (places.halves == PTX_HALVES_CONSECUTIVE) {                                      \
-            memcpy(loaded, places.base + places.offset[0], sizeof loaded / 2);                     \
-            memcpy(loaded + PTX_LANES / 2, places.base + places.offset[PTX_LANES / 2],             \
-                   sizeof loaded / 2);                                                             \
-        } else if (places.separate) {                                                              \
+        lane *d = ptx_at(w, access->slots[n]);                                                     \
+        if (!places.separate)                                                                      \
+            load_elements(loaded, &places, places.base + n * sizeof *loaded, sizeof *loaded);      \
+        else                                                                                       \
             for (unsigned i = 0; i < PTX_LANES; i++)                                               \
                 memcpy(&loaded[i], places.at[i] + n * sizeof *loaded, sizeof *loaded);             \
-        } else {                                                                                   \
-            gather(loaded, places.base + n * sizeof *loaded, places.offset, sizeof *loaded);       \
-        }                                                                                          \
-        lane *d = ptx_at(w, access->slots[n]);                                                     \
         if (w->mask == ptx_alive(w))                                                               \
             EACH_LANE d[i] = (lane)loaded[i];                                                      \
         else                                                                                       \
@@ -318,6 +451,17 @@ static inline void gather(void *to, const char *base, const int32_t *offset, uns
             LOAD_LANES(unsigned_memory, lane_u64);                                                 \
     }
 
+/* Loads elements into registers of the same size, if the lanes lie as the last time, and all that
+ * have not ended are active. */
+LANE_INLINE bool load_alike(ptx_warp *w, const ptx_op *op, unsigned size) {
+    lane_places places;
+    if (!(op->flags & PTX_ACCESS_PLAIN) || w->mask != ptx_alive(w) ||
+        !place_alike(w, op, &places, size))
+        return false;
+    load_elements(ptx_at(w, op->b), &places, places.base, size);
+    return true;
+}
+
 #define LOAD_BEGIN(size)                                                                           \
     const ptx_access *access = op->more;                                                           \
     lane_places places;                                                                            \
@@ -330,21 +474,21 @@ static inline void gather(void *to, const char *base, const int32_t *offset, uns
     for (unsigned n = 0; n < access->count; n++)                                                   \
         if (access->slots[n] != UINT32_MAX)
 
-static void load_1(ptx_warp *w, const ptx_op *op) {
+static LANE_RARE void load_any_1(ptx_warp *w, const ptx_op *op) {
     LOAD_BEGIN(1);
     EACH_ELEMENT {
         LOAD_AS(uint8_t, int8_t)
     }
 }
 
-static void load_2(ptx_warp *w, const ptx_op *op) {
+static LANE_RARE void load_any_2(ptx_warp *w, const ptx_op *op) {
     LOAD_BEGIN(2);
     EACH_ELEMENT {
         LOAD_AS(uint16_t, int16_t)
     }
 }
 
-static void load_4(ptx_warp *w, const ptx_op *op) {
+static LANE_RARE void load_any_4(ptx_warp *w, const ptx_op *op) {
     LOAD_BEGIN(4);
     EACH_ELEMENT {
         if (access->register_size == 4)
@@ -356,7 +500,7 @@ static void load_4(ptx_warp *w, const ptx_op *op) {
     }
 }
 
-static void load_8(ptx_warp *w, const ptx_op *op) {
+static LANE_RARE void load_any_8(ptx_warp *w, const ptx_op *op) {
     LOAD_BEGIN(8);
     EACH_ELEMENT LOAD_LANES(uint64_t, lane_u64);
 }
@@ -365,7 +509,7 @@ static void load_8(ptx_warp *w, const ptx_op *op) {
 #define STORE_LANES(memory, lane)                                                                  \
     do {                                                                                           \
         const lane *s = ptx_at(w, access->slots[n]);                                               \
-        if (places.consecutive && w->mask == ~UINT32_C(0)) {                                       \
+        if (places.lie == PTX_LIE_CONSECUTIVE && w->mask == ~UINT32_C(0)) {                        \
             memory stored[PTX_LANES];                                                              \
             EACH_LANE stored[i] = (memory)s[i];                                                    \
             memcpy(places.base, stored, sizeof stored);                                            \
@@ -391,6 +535,17 @@ static void load_8(ptx_warp *w, const ptx_op *op) {
     else                                                                                           \
         STORE_LANES(memory, lane_u64)
 
+/* Stores registers of the elements' size, if the lanes are all active and consecutive, as the last
+ * time. */
+LANE_INLINE bool store_alike(ptx_warp *w, const ptx_op *op, unsigned size) {
+    lane_places places;
+    if (!(op->flags & PTX_ACCESS_PLAIN) || w->mask != ~UINT32_C(0) ||
+        !place_alike(w, op, &places, size) || places.lie != PTX_LIE_CONSECUTIVE)
+        return false;
+    copy_row(places.base, ptx_at(w, op->b), PTX_LANES * size);
+    return true;
+}
+
 #define STORE_BEGIN(size)                                                                          \
     const ptx_access *access = op->more;                                                           \
     lane_places places;                                                                            \
@@ -403,7 +558,7 @@ static void load_8(ptx_warp *w, const ptx_op *op) {
     if (access->count > 1)                                                                         \
     store_vectors(w, &vectors, (size) * access->count)
 
-static void store_1(ptx_warp *w, const ptx_op *op) {
+static LANE_RARE void store_any_1(ptx_warp *w, const ptx_op *op) {
     STORE_BEGIN(1);
     EACH_ELEMENT {
         STORE_AS(uint8_t);
@@ -411,7 +566,7 @@ static void store_1(ptx_warp *w, const ptx_op *op) {
     STORE_END(1);
 }
 
-static void store_2(ptx_warp *w, const ptx_op *op) {
+static LANE_RARE void store_any_2(ptx_warp *w, const ptx_op *op) {
     STORE_BEGIN(2);
     EACH_ELEMENT {
         STORE_AS(uint16_t);
@@ -419,7 +574,7 @@ static void store_2(ptx_warp *w, const ptx_op *op) {
     STORE_END(2);
 }
 
-static void store_4(ptx_warp *w, const ptx_op *op) {
+static LANE_RARE void store_any_4(ptx_warp *w, const ptx_op *op) {
     STORE_BEGIN(4);
     EACH_ELEMENT {
         if (access->register_size == 4)
@@ -430,13 +585,28 @@ static void store_4(ptx_warp *w, const ptx_op *op) {
     STORE_END(4);
 }
 
-static void store_8(ptx_warp *w, const ptx_op *op) {
+static LANE_RARE void store_any_8(ptx_warp *w, const ptx_op *op) {
     STORE_BEGIN(8);
     EACH_ELEMENT STORE_LANES(uint64_t, lane_u64);
     STORE_END(8);
 }
 
 /* NOLINTEND(bugprone-macro-parentheses) */
+
+#define HANDLERS(size)                                                                             \
+    static void load_##size(ptx_warp *w, const ptx_op *op) {                                       \
+        if (!load_alike(w, op, size))                                                              \
+            load_any_##size(w, op);                                                                \
+    }                                                                                              \
+    static void store_##size(ptx_warp *w, const ptx_op *op) {                                      \
+        if (!store_alike(w, op, size))                                                             \
+            store_any_##size(w, op);                                                               \
+    }
+
+HANDLERS(1)
+HANDLERS(2)
+HANDLERS(4)
+HANDLERS(8)
 
 const ptx_memory_handlers MEMORY_HANDLERS = {
     .load = {load_1, load_2, load_4, load_8},

@@ -69,10 +69,15 @@ void *acu_ptx_grow(ptx_lowering *l, void *array, uint32_t count, uint32_t *room,
 
 /* ---- slots ---- */
 
+/* Returns the bytes of a slot: every one begins a line of the processor's cache. */
+static uint32_t slot_bytes(unsigned size) {
+    return size ? size * PTX_LANES : 64;
+}
+
 ptx_slot acu_ptx_add_slot(ptx_lowering *l, unsigned size) {
     if (l->validates)
         return 0;
-    uint32_t bytes = size ? size * PTX_LANES : 32;
+    uint32_t bytes = slot_bytes(size);
     if (l->code->warp_bytes > PTX_SLOT_OFFSET(~0u) - bytes)
         acu_ptx_not_simulated(l, "%s has more registers than the simulator has room for",
                               l->code->entry->name);
@@ -82,7 +87,7 @@ ptx_slot acu_ptx_add_slot(ptx_lowering *l, unsigned size) {
 }
 
 ptx_slot acu_ptx_temp(ptx_lowering *l, unsigned size) {
-    uint32_t bytes = size ? size * PTX_LANES : 32;
+    uint32_t bytes = slot_bytes(size);
     if (l->temp_used + bytes > PTX_TEMP_BYTES)
         return acu_ptx_add_slot(l, size);
     l->temp_used += bytes;
@@ -159,7 +164,7 @@ static ptx_slot add_constant(ptx_lowering *l, ptx_constant wanted) {
     code->constants =
         acu_ptx_grow(l, code->constants, code->constant_count, &l->constant_room, sizeof wanted);
     wanted.slot = PTX_SLOT(PTX_BANK_LAUNCH, code->launch_bytes);
-    code->launch_bytes += wanted.size ? wanted.size * PTX_LANES : 32;
+    code->launch_bytes += slot_bytes(wanted.size);
     code->constants[code->constant_count++] = wanted;
     l->constant_hash[at] = code->constant_count;
     return wanted.slot;
@@ -248,7 +253,7 @@ ptx_slot acu_ptx_special(ptx_lowering *l, const ptx_operand *o, unsigned size) {
     }
     if (acu_ptx_special_is_of_block(o->special)) {
         wanted.slot = PTX_SLOT(PTX_BANK_BLOCK, l->code->block_bytes);
-        l->code->block_bytes += size * PTX_LANES;
+        l->code->block_bytes += slot_bytes(size);
     } else {
         wanted.slot = acu_ptx_add_slot(l, size);
     }

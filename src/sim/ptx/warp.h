@@ -55,13 +55,13 @@ typedef struct ptx_split {
 } ptx_split;
 
 struct ptx_warp {
-    char *base[PTX_BANKS];     /* of each bank */
-    uint32_t mask;             /* the lanes that execute the operation */
-    uint32_t lanes[PTX_LANES]; /* the same, as 0 or ~0 for each lane */
-    unsigned active;           /* how many they are */
-    uint32_t exists;           /* the lanes that the warp has */
-    uint32_t ended;            /* those that have exited */
-    ptx_frame *frame;          /* of the running split */
+    char *base[PTX_BANKS];                  /* of each bank */
+    uint32_t mask;                          /* the lanes that execute the operation */
+    unsigned active;                        /* how many they are */
+    uint32_t exists;                        /* the lanes that the warp has */
+    uint32_t ended;                         /* those that have exited */
+    _Alignas(64) uint32_t lanes[PTX_LANES]; /* the mask, as 0 or ~0 for each lane */
+    ptx_frame *frame;                       /* of the running split */
     char *local; /* local memory of lane 0; that of lane n is n * local_stride further */
     size_t local_stride;
     uint32_t allocated[PTX_LANES]; /* bytes that alloca took of it, from its end on */
