@@ -108,6 +108,31 @@ TEST(a_loop_that_becomes_hot) {
                      has_jit());
 }
 
+/* No warp of a launch is hot, but all launches together are. */
+TEST(many_small_launches) {
+    begin_as(MACHINE ",jit=1");
+    CUmodule module = load_text(twice);
+    const uint64_t before = acu_ptx_jit_count();
+    uint32_t words[64];
+    CUdeviceptr at;
+    void *args[] = {&at};
+    count_up(words, 64);
+    OK(cuMemAlloc(&at, sizeof words));
+    for (unsigned n = 0; n < 4000 && acu_ptx_jit_count() == before; n++) {
+        OK(cuMemcpyHtoD(at, words, sizeof words));
+        OK(launch(module, "k", 1, 64, args));
+        OK(cuCtxSynchronize());
+    }
+    assert_int_equal(acu_ptx_jit_count() - before, has_jit());
+    OK(cuMemcpyHtoD(at, words, sizeof words));
+    OK(launch(module, "k", 1, 64, args));
+    OK(cuMemcpyDtoH(words, at, sizeof words));
+    for (uint32_t n = 0; n < 64; n++)
+        assert_int_equal(words[n], 2 * n);
+    OK(cuMemFree(at));
+    OK(cuModuleUnload(module));
+}
+
 /* ---- how lanes lie ---- */
 
 enum { LANES = 64, ELEMENTS = 256 };
@@ -626,6 +651,7 @@ int main(void) {
         cmocka_unit_test(a_system_that_refuses_executable_memory), /* before CUDA is used */
         C(options_decide_what_is_made),
         C(a_loop_that_becomes_hot),
+        C(many_small_launches),
         C(accesses_of_any_pattern),
         C(an_access_beyond_the_end),
         C(sums_of_addresses),

@@ -159,16 +159,17 @@ struct ptx_code {
     ptx_watch watch;
     const ptx_instruction **counted; /* the instructions that a profile has counts of */
     uint32_t counted_count;
-    uint32_t stops;          /* places at which a warp stops */
-    bool spins;              /* a loop may wait for what others write */
-    bool recurses;           /* a function may be called while it runs */
-    bool allocates;          /* alloca takes local memory */
-    bool uses_runtime;       /* the kernel may call CUDA's device runtime, as to launch kernels */
-    bool launches_graphs;    /* it may launch graphs */
-    bool prints, uses_heap;  /* it may call printf(); malloc() or free() */
-    uint32_t sites;          /* operations that access memory */
-    struct ptx_jit *jit;     /* its machine code; NULL: not made yet */
-    struct ptx_arena *arena; /* has all of the above, but `jit` */
+    uint32_t stops;            /* places at which a warp stops */
+    bool spins;                /* a loop may wait for what others write */
+    bool recurses;             /* a function may be called while it runs */
+    bool allocates;            /* alloca takes local memory */
+    bool uses_runtime;         /* the kernel may call CUDA's device runtime, as to launch kernels */
+    bool launches_graphs;      /* it may launch graphs */
+    bool prints, uses_heap;    /* it may call printf(); malloc() or free() */
+    uint32_t sites;            /* operations that access memory */
+    struct ptx_jit *jit;       /* its machine code; NULL: not made yet */
+    _Atomic uint64_t executed; /* thread-instructions of launches that have ended */
+    struct ptx_arena *arena;   /* has all of the above, but `jit` */
 };
 
 /* Returns whether the operations do anything besides their work. */

@@ -246,19 +246,31 @@ static uint64_t hot(const ptx_code *code) {
     return (UINT64_C(1) << 16) + ((uint64_t)code->count << 11);
 }
 
+/* Returns whether launches of the kernel have executed so much together, in warps that each were
+ * not hot. */
+static bool was_hot(const ptx_code *code) {
+    enum { WARPS = 8 };
+    return atomic_load_explicit(&((ptx_code *)(uintptr_t)code)->executed, memory_order_relaxed) >=
+           WARPS * hot(code);
+}
+
 /* Returns whether the threads of a warp lie along x. */
 static bool has_rows(const ptx_launch *launch) {
     return launch->block[0] % PTX_LANES == 0 || launch->block[1] * launch->block[2] == 1;
 }
 
+/* Returns machine code; NULL: there is none, and the worker asks no more. */
+static const ptx_jit *translate(ptx_worker *worker, const ptx_code *code) {
+    const ptx_jit *jit = acu_ptx_jit_of(code, worker->launch->jit, has_rows(worker->launch));
+    worker->may_translate = jit != NULL;
+    return jit;
+}
+
 const ptx_jit *acu_ptx_worker_jit(const ptx_warp *w) {
     ptx_worker *worker = w->worker;
-    const ptx_jit_use use = worker->launch->jit;
     if (!worker->jit && worker->may_translate &&
-        (use != PTX_JIT_HOT || w->executed >= hot(w->code))) {
-        worker->jit = acu_ptx_jit_of(w->code, use, has_rows(worker->launch));
-        worker->may_translate = worker->jit != NULL;
-    }
+        (worker->launch->jit != PTX_JIT_HOT || w->executed >= hot(w->code)))
+        worker->jit = translate(worker, w->code);
     return worker->jit;
 }
 
@@ -313,6 +325,8 @@ static ptx_worker *make_worker(ptx_grid *grid) {
         grid->launch->jit && !ptx_is_watched(grid->launch->code) && !grid->launch->cycles;
     if (worker->may_translate)
         worker->jit = acu_ptx_jit_made(code);
+    if (worker->may_translate && !worker->jit && was_hot(code))
+        worker->jit = translate(worker, code);
     return worker;
 }
 
@@ -380,6 +394,8 @@ int acu_ptx_grid_run(const ptx_launch *launch, ptx_fault *fault) {
     pthread_cond_destroy(&grid.changed);
     pthread_mutex_destroy(&grid.lock);
     *fault = grid.fault;
+    atomic_fetch_add_explicit(&((ptx_code *)(uintptr_t)launch->code)->executed, grid.executed,
+                              memory_order_relaxed);
     if (launch->executed)
         *launch->executed += grid.executed;
     return fault->code;

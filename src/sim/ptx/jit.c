@@ -188,6 +188,9 @@ static void write_find(ptx_making *m, const jit_aside *a) {
 /* Begins the machine code at an operation where vectors have values. */
 static void write_enter(ptx_making *m, const jit_aside *a) {
     m->begins[a->entered - 1] = (uint32_t)m->x.size;
+    if (a->count)
+        acu_x86_long_by(&m->x, X86_SUB, acu_jit_in_frame(offsetof(jit_frame, count)),
+                        (int32_t)a->count);
     for (unsigned g = 0; g < m->group_count; g++)
         if (m->groups[g].size)
             acu_jit_load_group(m, g);

@@ -120,6 +120,17 @@ static void write_go_to(ptx_making *m, const ptx_op *op, uint32_t at) {
     write_end(m, target, PTX_JIT_STOP);
 }
 
+/* Adds what was executed to the frame's count. */
+static void write_count(ptx_making *m) {
+    const bool known = m->rax_at == m->x.size;
+    if (m->count)
+        acu_x86_long_by(&m->x, X86_ADD, acu_jit_in_frame(offsetof(jit_frame, count)),
+                        (int32_t)m->count);
+    if (known)
+        m->rax_at = m->x.size;
+}
+
+/* Where lanes go on behind a branch or a join, the frame's count is not yet right. */
 static void write_branch(ptx_making *m, const ptx_op *op, uint32_t at) {
     x86 *x = &m->x;
     acu_jit_load_predicate(m, op->guard);
@@ -134,8 +145,10 @@ static void write_branch(ptx_making *m, const ptx_op *op, uint32_t at) {
     else
         acu_x86_word_by(x, X86_CMP, x86_in(X86_RAX), -1);
     size_t some = acu_x86_jump(x, X86_NOT_ZERO);
+    write_count(m);
     write_go_to(m, op, at);
     acu_x86_land(x, some, x->size);
+    write_count(m);
     jit_group now[JIT_GROUPS];
     memcpy(now, m->groups, sizeof now);
     drop_dead_of_both(m, at);
@@ -153,6 +166,7 @@ static void write_join(ptx_making *m, uint32_t at) {
     size_t passes = acu_x86_jump(x, X86_ZERO);
     acu_x86_word_by(x, X86_CMP, x86_at(X86_RAX, offsetof(ptx_join, pc)), (int32_t)at);
     size_t elsewhere = acu_x86_jump(x, X86_NOT_ZERO);
+    write_count(m);
     write_end(m, at, PTX_JIT_FLOW);
     acu_x86_land(x, passes, x->size);
     acu_x86_land(x, elsewhere, x->size);
@@ -285,29 +299,20 @@ static void write_begin(ptx_making *m, uint32_t n) {
     m->inner[n] = (uint32_t)m->x.size;
     for (unsigned g = 0; g < m->group_count; g++)
         any |= m->groups[g].size != 0;
-    jit_aside *aside = any ? acu_jit_aside(m, NULL) : NULL;
+    jit_aside *aside = any || m->count ? acu_jit_aside(m, NULL) : NULL;
     if (!aside) {
         m->begins[n] = m->inner[n];
         return;
     }
     memcpy(aside->before, m->groups, sizeof m->groups);
     aside->entered = n + 1;
+    aside->count = m->count;
     aside->back = m->x.size;
-}
-
-static void write_count(ptx_making *m, uint32_t *count) {
-    const bool known = m->rax_at == m->x.size;
-    if (*count)
-        acu_x86_long_by(&m->x, X86_ADD, acu_jit_in_frame(offsetof(jit_frame, count)),
-                        (int32_t)*count);
-    if (known)
-        m->rax_at = m->x.size;
-    *count = 0;
 }
 
 void acu_jit_write_all(ptx_making *m, uint32_t *begins) {
     const ptx_code *code = m->code;
-    uint32_t count = 0;
+    m->count = 0;
     m->begins = begins;
     m->jump_count = 0;
     m->exit = m->x.size;
@@ -317,19 +322,24 @@ void acu_jit_write_all(ptx_making *m, uint32_t *begins) {
         m->at = n;
         if (m->leads[n]) {
             acu_jit_settle_live(m, n, n);
-            write_count(m, &count);
+            if (m->leads[n] == JIT_TARGET) {
+                write_count(m);
+                m->count = 0;
+            }
             write_begin(m, n);
         }
-        count++;
+        m->count++;
         if (!op->flow) {
             acu_jit_plain(m, op);
             continue;
         }
         settle(m, op, n);
-        write_count(m, &count);
+        if (!falls_through(m, op))
+            write_count(m);
         write_flow(m, op, n);
         if (falls_through(m, op))
             continue;
+        m->count = 0;
         acu_jit_forget(m);
         acu_jit_write_asides(m);
     }

@@ -127,6 +127,7 @@ typedef struct jit_aside {
     size_t back;
     jit_group before[JIT_GROUPS], after[JIT_GROUPS];
     uint32_t entered; /* without a handler: the operation at which it enters, + 1; or 0, and */
+    uint32_t count;   /* operations before it, which who enters has not executed */
     unsigned pattern; /* the pattern that it finds */
     jit_known_pattern known;
     jit_sum address; /* of the handler's access, where it is late */
@@ -163,6 +164,7 @@ typedef struct ptx_making {
     jit_group groups[JIT_GROUPS];
     uint32_t at;        /* the operation that is translated */
     uint32_t now;       /* operations translated */
+    uint32_t count;     /* executed since the frame's count was right */
     ptx_slot wanted[4]; /* what this one reads */
     unsigned wanted_count;
 
