@@ -571,6 +571,19 @@ static void say_steps(text *t, unsigned count) {
     }
 }
 
+/* Says a shuffle of all lanes, by a number or a register, also within parts of a warp. */
+static void say_shuffle(text *t) {
+    static const char *const modes[] = {"up", "down", "bfly", "idx"};
+    const unsigned mode = random_word() % 4, whole = mode ? 31 : 0;
+    say(t, "shfl.sync.%s.b32 %%w%u%s, %%w%u, ", modes[mode], random_word() % REGISTERS,
+        random_word() % 2 ? "|%p" : "", random_word() % REGISTERS);
+    if (random_word() % 2)
+        say(t, "%u, ", random_word() % 33);
+    else
+        say(t, "%%w%u, ", random_word() % REGISTERS);
+    say(t, "%u, -1;\n", random_word() % 4 ? whole : whole + 0x1800);
+}
+
 /* Says a kernel whose warps each write 1 KiB of shared memory and of global memory, at %%s and %%o;
  * some of the accesses are behind a branch that lanes leave. */
 static void say_accesses(text *t) {
@@ -588,6 +601,10 @@ static void say_accesses(text *t) {
         say(t, "mul.lo.u32 %%w%u, %%t, %u;\ncvt.u16.u32 %%h%u, %%w%u;\ncvt.u64.u32 %%d%u, %%w%u;\n",
             n, n + 1, n, n, n, n);
     say_steps(t, 14);
+    for (unsigned n = 0; n < 4; n++) {
+        say_shuffle(t);
+        say_steps(t, 2);
+    }
     say(t, "setp.gt.u32 %%q, %%w0, 30;\n@%%q bra M;\n");
     say_steps(t, 22);
     say(t, "M:\n");

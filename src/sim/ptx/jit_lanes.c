@@ -2,7 +2,6 @@
 #include "sim/ptx/form.h"
 #include "sim/ptx/jit_inside.h"
 #include "sim/ptx/lower_inside.h"
-#include "sim/ptx/warp_exchange.h"
 
 #include <pthread.h>
 #include <stddef.h>
@@ -461,34 +460,6 @@ static bool logic(ptx_making *m, const ptx_op *op, const jit_row *k) {
     else
         acu_x86_not(&m->x, X86_RAX);
     acu_jit_store_predicate(m, op->d);
-    return true;
-}
-
-/* ---- shuffles ---- */
-
-/* A value is two vectors, of which any lane can be taken at once. */
-bool acu_jit_shuffle(ptx_making *m, const ptx_op *op) {
-    x86 *x = &m->x;
-    const ptx_shuffle *s = op->more;
-    if (op->masked != acu_ptx_shuffle || !s->is_fixed || !m->wide)
-        return false;
-    acu_jit_want(m, s->value, 4);
-    unsigned low = acu_jit_load(m, s->value, 4, 0, JIT_T1),
-             high = acu_jit_load(m, s->value, 4, 1, JIT_T2);
-    acu_x86_load_number(x, X86_RAX, (uintptr_t)s->from);
-    acu_x86_vector(x, X86_LOAD, JIT_T3, X86_NONE, x86_at(X86_RAX, 0));
-    acu_x86_vector(x, X86_LOAD, JIT_T4, X86_NONE, x86_at(X86_RAX, 64));
-    acu_x86_vector(x, X86_PERMI2D, JIT_T3, low, x86_in(high));
-    acu_x86_vector(x, X86_PERMI2D, JIT_T4, low, x86_in(high));
-    acu_jit_begin(m, op->d, 4);
-    for (unsigned i = 0; i < 2; i++) {
-        acu_x86_vector(x, X86_LOAD, acu_jit_target(m, op->d, 4, i), X86_NONE, x86_in(JIT_T3 + i));
-        acu_jit_done(m, op->d, 4, i);
-    }
-    if (s->predicate != UINT32_MAX) {
-        acu_x86_word_by(x, X86_MOV, x86_in(X86_RAX), (int32_t)s->inside);
-        acu_jit_store_predicate(m, s->predicate);
-    }
     return true;
 }
 
