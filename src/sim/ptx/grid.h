@@ -183,6 +183,7 @@ typedef struct ptx_pattern {
 typedef struct ptx_site {
     ptx_range range;
     const ptx_pattern *pattern; /* of the worker; another operation may have changed it since */
+    uintptr_t loaded;           /* where the first lane's element was, of a load */
 } ptx_site;
 
 /* A texture or a surface that was opened. */

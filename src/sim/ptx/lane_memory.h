@@ -66,6 +66,17 @@ LANE_INLINE bool place_in_range(const ptx_range *range, const lane_span *s, lane
 typedef uint64_t lane_line __attribute__((vector_size(64), aligned(1), may_alias));
 typedef uint32_t lane_words __attribute__((vector_size(64), aligned(1), may_alias));
 
+/* Makes 64 bits of each of 8 signed words. */
+LANE_INLINE void widen(lane_line *to, const void *words) {
+#if defined(__AVX512F__)
+    *to = (lane_line)_mm512_cvtepi32_epi64(_mm256_loadu_si256(words));
+#else
+    typedef int32_t half __attribute__((vector_size(32), aligned(1), may_alias));
+    typedef int64_t line __attribute__((vector_size(64)));
+    *to = (lane_line) __builtin_convertvector(*(const half *)words, line);
+#endif
+}
+
 /* Returns whether all bits of 64 bytes are 0. */
 LANE_INLINE bool is_zero(lane_line bits) {
 #if defined(__AVX512F__)
@@ -93,17 +104,14 @@ LANE_INLINE bool is_alike_narrow(const ptx_warp *w, const ptx_op *op, unsigned f
 
 LANE_INLINE bool is_alike_wide(const ptx_warp *w, const ptx_op *op, unsigned first,
                                const int32_t *offset) {
-    typedef int32_t half __attribute__((vector_size(32), aligned(1), may_alias));
-    typedef int64_t line __attribute__((vector_size(64)));
     const lane_u64 *at = ptx_at(w, op->a);
     const lane_line origin = at[first] - (lane_line){0};
     lane_line differs = {0};
     for (unsigned i = 0; i < PTX_LANES; i += 8) {
-        const half by = *(const half *)(const void *)(offset + i),
-                   lanes = *(const half *)(const void *)(w->lanes + i);
-        differs |= ((*(const lane_line *)(const void *)(at + i) - origin) ^
-                    (lane_line) __builtin_convertvector(by, line)) &
-                   (lane_line) __builtin_convertvector(lanes, line);
+        lane_line by, lanes;
+        widen(&by, offset + i);
+        widen(&lanes, w->lanes + i);
+        differs |= ((*(const lane_line *)(const void *)(at + i) - origin) ^ by) & lanes;
     }
     return is_zero(differs);
 }
@@ -451,6 +459,17 @@ LANE_INLINE void load_elements(void *to, const lane_places *p, const char *base,
             LOAD_LANES(unsigned_memory, lane_u64);                                                 \
     }
 
+/* Lets the processor fetch what the operation loads some times later, if it goes on in steps as
+ * long as the last one: in loops over strides, which the processor does not see. A fetch from where
+ * nothing is does nothing. */
+LANE_INLINE void fetch_ahead(ptx_site *site, const char *base, unsigned bytes) {
+    enum { STEPS = 4 };
+    const uintptr_t now = (uintptr_t)base, later = now + STEPS * (now - site->loaded);
+    site->loaded = now;
+    for (unsigned at = 0; at < bytes; at += 64)
+        __builtin_prefetch((const void *)(later + at)); /* NOLINT(performance-no-int-to-ptr) */
+}
+
 /* Loads elements into registers of the same size, if the lanes lie as the last time, and all that
  * have not ended are active. */
 LANE_INLINE bool load_alike(ptx_warp *w, const ptx_op *op, unsigned size) {
@@ -458,6 +477,8 @@ LANE_INLINE bool load_alike(ptx_warp *w, const ptx_op *op, unsigned size) {
     if (!(op->flags & PTX_ACCESS_PLAIN) || w->mask != ptx_alive(w) ||
         !place_alike(w, op, &places, size))
         return false;
+    if (op->flags & PTX_ACCESS_GLOBAL)
+        fetch_ahead(&w->worker->site[op->site], places.base, PTX_LANES * size);
     load_elements(ptx_at(w, op->b), &places, places.base, size);
     return true;
 }
