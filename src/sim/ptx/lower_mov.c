@@ -45,7 +45,12 @@ static void put_bytes(ptx_warp *w, const ptx_op *op) {
 }
 
 void acu_ptx_copy_all(ptx_warp *w, const ptx_op *op) {
-    memmove(ptx_at(w, op->d), ptx_at(w, op->a), op->size ? (size_t)op->size * PTX_LANES : 4);
+    void *d = ptx_at(w, op->d);
+    const void *a = ptx_at(w, op->a);
+    if (op->size == 4)
+        memmove(d, a, (size_t)4 * PTX_LANES); /* most often, and of a size that compilers know */
+    else
+        memmove(d, a, op->size ? (size_t)op->size * PTX_LANES : 4);
 }
 
 static unsigned size_of(ptx_lowering *l, const ptx_operand *o) {

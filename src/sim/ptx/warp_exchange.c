@@ -63,8 +63,11 @@ void acu_ptx_shuffle(ptx_warp *w, const ptx_op *op) {
     const ptx_shuffle *s = op->more;
     const uint32_t *by = ptx_at(w, s->by), *clamp = ptx_at(w, s->clamp), *lanes = w->lanes;
     uint32_t value[PTX_LANES], *d = ptx_at(w, op->d), inside = s->inside;
+    const bool all = s->is_fixed && w->mask == ~UINT32_C(0);
     memcpy(value, ptx_at(w, s->value), sizeof value);
-    for (unsigned i = 0; i < PTX_LANES && s->is_fixed; i++)
+    for (unsigned i = 0; i < PTX_LANES && all; i++)
+        d[i] = value[s->from[i]];
+    for (unsigned i = 0; i < PTX_LANES && s->is_fixed && !all; i++)
         d[i] = lanes[i] ? value[s->from[i]] : d[i];
     for (unsigned i = 0; i < PTX_LANES && !s->is_fixed; i++) {
         bool within;

@@ -64,8 +64,12 @@ static void do_sync(ptx_warp *w, uint32_t pc, uint32_t lanes) {
 }
 
 bool acu_ptx_warp_finish_sync(ptx_warp *w, bool anyway) {
+    if (!w->split_count)
+        return false;
     uint32_t masks[PTX_LANES] = {0}, mask = w->mask;
-    const uint32_t waiting = w->split_count ? waiting_lanes(w, masks) : 0;
+    const uint32_t waiting = waiting_lanes(w, masks);
+    if (!waiting)
+        return false;
     const uint32_t complete = anyway ? waiting : complete_lanes(w, waiting, masks);
     ptx_frame *frame = w->frame;
     for (unsigned i = 0; i < w->split_count; i++) {
