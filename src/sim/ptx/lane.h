@@ -56,9 +56,12 @@ typedef double lane_f64 __attribute__((may_alias));
 #endif
 
 /* Returns a bit for each lane whose word is ~0; every word is 0 or ~0. */
-static inline uint32_t pack(const uint32_t *words) {
+LANE_INLINE uint32_t pack(const uint32_t *words) {
     uint32_t bits = 0;
-#if defined(__AVX2__)
+#if defined(__AVX512DQ__)
+    bits = _cvtmask16_u32(_mm512_movepi32_mask(_mm512_loadu_si512(words))) |
+           _cvtmask16_u32(_mm512_movepi32_mask(_mm512_loadu_si512(words + 16))) << 16;
+#elif defined(__AVX2__)
     for (unsigned i = 0; i < PTX_LANES; i += 8)
         bits |= (uint32_t)_mm256_movemask_ps(_mm256_loadu_ps((const lane_f32 *)(words + i))) << i;
 #elif defined(__SSE2__)
