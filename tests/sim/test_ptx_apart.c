@@ -105,6 +105,47 @@ TEST(a_register_leads_to_a_parameter_of_a_function) {
         assert_int_equal(words[lane], lane % 2 ? lane : lane + 100);
 }
 
+/* Lanes leave a loop one after the other: what the loop goes on changing stays for them as it was,
+ * and what they do not need any more does not matter. */
+TEST(what_lanes_leave_a_loop_with_stays) {
+    uint32_t words[32] = {0};
+    run(HEAD KERNEL "mov.u32 %r3, 1;\nL:\nadd.u32 %r4, %r3, %r2;\nmad.lo.u32 %r3, %r4, 5, 3;\n"
+                    "setp.ge.u32 %p1, %r2, %r1;\n@%p1 bra E;\nadd.u32 %r2, %r2, 1;\n"
+                    "xor.b32 %r5, %r4, %r2;\nadd.u32 %r3, %r3, %r5;\nbra L;\nE:\n"
+                    "mul.lo.u32 %r6, %r2, 100000;\nadd.u32 %r6, %r6, %r3;\n"
+                    "st.global.u32 [%d3], %r6;\nret;\n}\n",
+        1, 32, words, 32);
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        uint32_t n = 0, last = 1;
+        for (;; n++) {
+            const uint32_t sum = last + n;
+            last = sum * 5 + 3;
+            if (n == lane)
+                break;
+            last += sum ^ (n + 1);
+        }
+        assert_int_equal(words[lane], n * 100000 + last);
+    }
+}
+
+/* Even lanes wait with a value, whose place is free for those that go through a loop meanwhile. */
+TEST(what_lanes_wait_with_stays) {
+    uint32_t words[32] = {0};
+    run(HEAD KERNEL "and.b32 %r3, %r1, 1;\nsetp.ne.u32 %p1, %r3, 0;\nadd.u32 %r4, %r1, 700;\n"
+                    "xor.b32 %r5, %r1, 21;\n@%p1 bra A;\nmad.lo.u32 %r2, %r4, 3, %r5;\nbra E;\nA:\n"
+                    "mul.lo.u32 %r6, %r1, 11;\nmov.u32 %r7, 0;\nL:\nadd.u32 %r8, %r6, %r7;\n"
+                    "mul.lo.u32 %r9, %r8, 3;\nadd.u32 %r6, %r9, 1;\nadd.u32 %r7, %r7, 1;\n"
+                    "setp.lt.u32 %p2, %r7, %r1;\n@%p2 bra L;\nmov.u32 %r2, %r6;\nE:\n"
+                    "st.global.u32 [%d3], %r2;\nret;\n}\n",
+        1, 32, words, 32);
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        uint32_t expected = lane % 2 ? lane * 11 : (lane + 700) * 3 + (lane ^ 21);
+        for (uint32_t n = 0; lane % 2 && n < lane; n++)
+            expected = (expected + n) * 3 + 1;
+        assert_int_equal(words[lane], expected);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         C(a_lock_in_a_function_is_taken_soon),
@@ -112,6 +153,8 @@ int main(void) {
         C(who_waits_with_another_mask_has_not_come),
         C(lanes_of_two_calls_meet_in_a_function),
         C(a_register_leads_to_a_parameter_of_a_function),
+        C(what_lanes_leave_a_loop_with_stays),
+        C(what_lanes_wait_with_stays),
     };
     return RUN(tests);
 }

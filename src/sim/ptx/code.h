@@ -21,6 +21,14 @@ enum {
 #define PTX_SLOT_BANK(slot)    ((slot) >> 30)
 #define PTX_SLOT_OFFSET(slot)  ((slot) & 0x3fffffff)
 
+/* Sets of a warp's slots. The one of all has a bit besides, for what is no slot. */
+#define PTX_ALL_SLOTS UINT64_MAX
+#define PTX_NO_SLOT   (UINT64_C(1) << 63)
+/* Returns the bit of a slot in such a set; others may have the same one. */
+static inline uint64_t ptx_slot_bit(ptx_slot slot) {
+    return UINT64_C(1) << PTX_SLOT_OFFSET(slot) / 128 % 63;
+}
+
 typedef struct ptx_warp ptx_warp;
 typedef struct ptx_op ptx_op;
 typedef struct ptx_code ptx_code;
@@ -43,6 +51,8 @@ struct ptx_op {
     ptx_slot e, f;       /* more operands, or results */
     ptx_slot guard;      /* the predicate of a guarded operation */
     uint32_t run;        /* how many plain operations begin here, one behind the other */
+    uint32_t step;       /* to the next operation of these that does something */
+    uint64_t changes;    /* the slots that `full` changes in all lanes, active or not */
     int64_t value;       /* what the handler wants: an offset, a branch's target, a kind */
     const void *more;    /* what the handler wants: in the code's arena */
     const ptx_instruction *instruction; /* for reports; NULL: none */
@@ -142,6 +152,8 @@ struct ptx_code {
     const ptx_function *entry;
     ptx_op *ops;
     uint32_t count;
+    uint64_t *needed; /* for each operation, the slots whose values a lane needs that goes on there:
+                         their bits; NULL: all of them, everywhere */
     uint32_t warp_bytes, launch_bytes, block_bytes; /* of the banks */
     ptx_constant *constants;
     uint32_t constant_count;

@@ -69,9 +69,10 @@ void *acu_ptx_grow(ptx_lowering *l, void *array, uint32_t count, uint32_t *room,
 
 /* ---- slots ---- */
 
-/* Returns the bytes of a slot: every one begins a line of the processor's cache. */
+/* Returns the bytes of a slot: every one begins a line of the processor's cache, and a predicate
+ * has a bit of its own in sets of slots. */
 static uint32_t slot_bytes(unsigned size) {
-    return size ? size * PTX_LANES : 64;
+    return size ? size * PTX_LANES : 128;
 }
 
 ptx_slot acu_ptx_add_slot(ptx_lowering *l, unsigned size) {

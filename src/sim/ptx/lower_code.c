@@ -82,8 +82,14 @@ static void finish(ptx_lowering *l) {
         if (op->flow)
             continue;
         add_masked(l, op);
-        op->run = n + 1 < code->count ? code->ops[n + 1].run + 1 : 1;
+        const ptx_op *next = op + 1;
+        op->run = n + 1 < code->count ? next->run + 1 : 1;
+        op->changes =
+            acu_ptx_is_masked(op->masked) && !op->count ? ptx_slot_bit(op->d) : PTX_ALL_SLOTS;
+        op->step = n + 1 < code->count && next->full == acu_ptx_nothing ? next->step + 1 : 1;
     }
+    if (code->function_count > 1 || ptx_is_watched(code))
+        code->needed = NULL;
     code->warp_bytes = (code->warp_bytes + 63) / 64 * 64;
     code->launch_bytes = (code->launch_bytes + 63) / 64 * 64;
     code->block_bytes = (code->block_bytes + 63) / 64 * 64;

@@ -355,6 +355,31 @@ static void find_constants(ptx_lowering *l, const ptx_function *f) {
     l->trial = false;
 }
 
+/* Returns, for each block, the bits of the slots whose values are needed where it begins. */
+static uint64_t *needed_slots(ptx_lowering *l, const ptx_places *places, uint32_t blocks) {
+    uint64_t *needed = acu_ptx_lower_alloc(l, (blocks + 1) * sizeof *needed);
+    for (uint32_t block = 0; block < blocks; block++) {
+        const uint64_t *set = places->needed + (size_t)block * places->words;
+        for (uint32_t n = 0; n < places->count; n++)
+            if (set[n / 64] >> n % 64 & 1)
+                needed[block] |= ptx_slot_bit(places->places[n].offset);
+    }
+    return needed;
+}
+
+/* Fills in what lanes need that wait where a block of the kernel begins. Elsewhere they may need
+ * everything. */
+static void list_needed(ptx_lowering *l) {
+    const ptx_lowered *f = &l->functions[l->current];
+    ptx_code *code = l->code;
+    code->needed = acu_ptx_lower_alloc(l, (code->count + 1) * sizeof *code->needed);
+    memset(code->needed, 0xff, code->count * sizeof *code->needed);
+    for (uint32_t block = 0; block < f->flow->count; block++)
+        code->needed[f->op_of[f->flow->blocks[block].begin]] = 0;
+    for (uint32_t block = 0; block < f->flow->count; block++)
+        code->needed[f->op_of[f->flow->blocks[block].begin]] |= f->needed[block];
+}
+
 /* Gives the registers of the function their slots. */
 static void place_registers(ptx_lowering *l, const ptx_function *f) {
     find_constants(l, f);
@@ -372,6 +397,7 @@ static void place_registers(ptx_lowering *l, const ptx_function *f) {
             lowered->slots[n] = PTX_SLOT(PTX_BANK_WARP, places.places[places.of[n]].offset);
     lowered->places = places.places;
     lowered->place_count = places.count;
+    lowered->needed = needed_slots(l, &places, lowered->flow->count);
     ptx_code_function *made = &l->code->functions[l->current];
     if (f->is_entry)
         return;
@@ -418,6 +444,8 @@ void acu_ptx_lower_function(ptx_lowering *l) {
     resolve(l, begin);
     if (!ptx_is_watched(l->code) && !l->module->debug)
         acu_ptx_guard_short(l, begin);
+    if (function->is_entry)
+        list_needed(l);
     ptx_code_function *done = &l->code->functions[l->current];
     done->begin = begin;
     done->end = l->code->count;

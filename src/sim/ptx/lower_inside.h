@@ -13,7 +13,8 @@ typedef struct ptx_lowered {
     bool *done;            /* instructions that need no operation: their results are constants */
     ptx_code_slot *places; /* the slots that registers share, and their sizes */
     uint32_t place_count;
-    uint32_t *op_of; /* the first operation of each instruction, and of the end */
+    uint64_t *needed; /* for each block, the bits of the slots that are needed where it begins */
+    uint32_t *op_of;  /* the first operation of each instruction, and of the end */
     ptx_flow_graph *flow;
     uint32_t frame; /* bytes used */
     uint32_t slots_used;

@@ -23,16 +23,23 @@ static const ptx_masked_handlers *handlers(void) {
     return &acu_ptx_masked_handlers_v1;
 }
 
+static unsigned place_of_size(unsigned size) {
+    return size < 8 ? size / 2 : size == 8 ? 3 : 4;
+}
+
+static bool is_one_of(ptx_handler *const *all, ptx_handler *handler) {
+    for (unsigned n = 0; n <= place_of_size(16); n++)
+        if (handler == all[n])
+            return true;
+    return false;
+}
+
 ptx_handler *acu_ptx_masked(unsigned size) {
-    return handlers()->of_size[size < 8 ? size / 2 : size == 8 ? 3 : 4];
+    return handlers()->of_size[place_of_size(size)];
 }
 
 bool acu_ptx_is_masked(ptx_handler *handler) {
-    const ptx_masked_handlers *all = handlers();
-    for (unsigned n = 0; n < sizeof all->of_size / sizeof *all->of_size; n++)
-        if (handler == all->of_size[n])
-            return true;
-    return false;
+    return is_one_of(handlers()->of_size, handler);
 }
 
 /* `more` is the operation without its guard, which is more than computing. */
@@ -51,7 +58,9 @@ static void guarded(ptx_warp *w, const ptx_op *op) {
 }
 
 void acu_ptx_guard(ptx_op *op, const ptx_op *inner, ptx_slot guard, bool negated) {
-    ptx_handler *handler = acu_ptx_is_masked(inner->masked) ? handlers()->guarded : guarded;
+    ptx_handler *handler = acu_ptx_is_masked(inner->masked)
+                               ? handlers()->guarded[place_of_size(inner->size)]
+                               : guarded;
     *op = (ptx_op){.full = handler,
                    .masked = handler,
                    .guard = guard,
@@ -61,5 +70,5 @@ void acu_ptx_guard(ptx_op *op, const ptx_op *inner, ptx_slot guard, bool negated
 }
 
 bool acu_ptx_is_guarded(ptx_handler *handler) {
-    return handler == guarded || handler == handlers()->guarded;
+    return handler == guarded || is_one_of(handlers()->guarded, handler);
 }

@@ -6,7 +6,7 @@
 
 typedef struct ptx_masked_handlers {
     ptx_handler *of_size[5]; /* by the result: predicates, elements of 2, 4, 8, 16 bytes */
-    ptx_handler *guarded;    /* by a predicate */
+    ptx_handler *guarded[5]; /* the same, by a predicate */
 } ptx_masked_handlers;
 
 #endif

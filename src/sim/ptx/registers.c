@@ -172,7 +172,7 @@ static void extend_over_blocks(lives *l, uint64_t *behind) {
     }
 }
 
-/* Finds when the function needs each register. False without memory. */
+/* Finds when the function needs each register. False without memory. The caller frees `reads`. */
 static bool find_lives(lives *l) {
     for (unsigned n = 0; n < l->f->register_count; n++)
         l->of[n] = (life){.begin = UINT32_MAX, .block = UINT32_MAX, .bit = UINT32_MAX};
@@ -195,7 +195,6 @@ static bool find_lives(lives *l) {
             changed |= flow_back(l, block, all + 2 * sets);
     }
     extend_over_blocks(l, all + 2 * sets);
-    free(all);
     return true;
 }
 
@@ -264,6 +263,21 @@ static bool give_all(const lives *l, const bool *apart, bool shares, ptx_places 
     return true;
 }
 
+/* Finds the places whose values are needed where each block begins. False without memory. */
+static bool find_needed(const lives *l, ptx_arena *arena, ptx_places *places) {
+    places->words = places->count / 64 + 1;
+    places->needed =
+        acu_ptx_arena_alloc(arena, (size_t)l->flow->count * places->words * sizeof *places->needed);
+    if (!places->needed)
+        return false;
+    for (uint32_t block = 0; block < l->flow->count; block++)
+        for (unsigned n = 0; n < l->f->register_count; n++)
+            if (l->of[n].bit != UINT32_MAX && places->of[n] != UINT32_MAX &&
+                has_bit(l->reads + (size_t)block * l->words, l->of[n].bit))
+                set_bit(places->needed + (size_t)block * places->words, places->of[n]);
+    return true;
+}
+
 bool acu_ptx_places_of(const ptx_function *f, const ptx_flow_graph *flow, const bool *apart,
                        bool shares, ptx_arena *arena, ptx_places *places) {
     size_t count = f->register_count + 1;
@@ -274,8 +288,10 @@ bool acu_ptx_places_of(const ptx_function *f, const ptx_flow_graph *flow, const 
     bool ok = places->of && places->places && l.of;
     if (ok) {
         memset(places->of, 0xff, count * sizeof *places->of);
-        ok = find_lives(&l) && give_all(&l, apart, shares, places);
+        ok =
+            find_lives(&l) && give_all(&l, apart, shares, places) && find_needed(&l, arena, places);
     }
+    free(l.reads);
     free(l.of);
     return ok;
 }

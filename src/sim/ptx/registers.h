@@ -24,6 +24,9 @@ typedef struct ptx_places {
     uint32_t *of;          /* for each register; UINT32_MAX: the function does not use it */
     ptx_code_slot *places; /* their sizes */
     uint32_t count;
+    uint64_t *needed; /* for each basic block, `words` words: the places whose values are needed
+                         where it begins */
+    uint32_t words;
 } ptx_places;
 
 /*

@@ -215,16 +215,32 @@ static void merge_splits(ptx_warp *w) {
 
 /* ---- running ---- */
 
-/* Interprets the current split up to the next operation that decides where lanes go on. */
+/* Returns the slots whose values lanes may need that wait while the current split runs. */
+static uint64_t needed_elsewhere(const ptx_warp *w) {
+    const uint64_t *needed = w->code->needed;
+    uint64_t slots = PTX_NO_SLOT;
+    if (!needed)
+        return PTX_ALL_SLOTS;
+    for (unsigned n = 0; n < w->split_count; n++)
+        slots |= n == w->current ? 0 : needed[w->splits[n].pc];
+    for (const ptx_join *join = w->joins; join; join = join->next)
+        slots |= join->arrived ? needed[join->pc] : 0;
+    return slots;
+}
+
+/* Interprets the current split up to the next operation that decides where lanes go on. What no
+ * other lane needs is computed for all lanes. */
 static void interpret(ptx_warp *w) {
     ptx_split *s = ptx_current(w);
     const ptx_op *ops = w->code->ops, *op = ops + s->pc, *end = op + op->run;
-    if (s->mask == ptx_alive(w))
-        for (; op < end; op++)
+    if (s->mask == ptx_alive(w)) {
+        for (; op < end; op += op->step)
             op->full(w, op);
-    else
-        for (; op < end; op++)
-            op->masked(w, op);
+    } else {
+        const uint64_t needed = needed_elsewhere(w);
+        for (; op < end; op += op->step)
+            (op->changes & needed ? op->masked : op->full)(w, op);
+    }
     w->executed += (uint64_t)w->active * (ops[s->pc].run + 1);
     s->pc = (uint32_t)(op - ops);
 }
