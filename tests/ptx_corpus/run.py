@@ -9,7 +9,7 @@ file: the toolkit's own for a GPU. --record keeps what each program printed, as 
 differ from what was kept. Of each program a line says
 
     pass     it ended as it should, and printed what the list says; and the same as was kept
-    refused  the simulator refused something, with its reason
+    refused  the simulator refused something, with its reason, or what the list says that it `refuses`
     wrong    all else: another exit status, a failed verification, a crash, another output
     slow     it took longer than --seconds, or more than --processor seconds of all processors together, which other
              work of the machine does not change
@@ -42,7 +42,7 @@ from typing import Any
 import yaml
 
 LIST = Path(__file__).with_name("programs.yaml")
-KEYS = {"arguments", "says", "never", "status", "varies", "note"}
+KEYS = {"arguments", "says", "never", "status", "varies", "refuses", "note"}
 NEVER = r"(?i)\b(fail(ed|ure|s)?|mismatch(es)?|incorrect|wrong result)\b"  # in what a program prints that is right
 REFUSED = re.compile(
     r"cannot be launched: .*?error *: (?P<why>[^;\n]*)|(?P<no>the simulator does not[^;\n]*)"
@@ -71,6 +71,7 @@ class Program:
     never: str = NEVER
     status: int = 0
     varies: str = ""
+    refuses: str = ""
     note: str = ""
 
 
@@ -203,6 +204,8 @@ def judge(program: Program, run: Run, kept: str | None) -> Answer:
     def answer(kind: str, reason: str = "") -> Answer:
         return Answer(program, kind, reason, run.seconds, run.processor, kept is not None)
 
+    if program.refuses and re.search(program.refuses, run.errors):
+        return answer("refused", program.refuses)
     if run.status is None:
         return answer("slow", f"more than {run.seconds:.0f} s, {run.processor:.0f} s of processors")
     text = run.output + run.errors

@@ -22,7 +22,7 @@ def test_list_is_well_formed_and_long() -> None:
 
 
 def test_misspelt_key_is_named() -> None:
-    with pytest.raises(ValueError, match="p: unknown key say; there are arguments, never, note, says"):
+    with pytest.raises(ValueError, match="p: unknown key say; there are arguments, never, note, refuses, says"):
         run.read({"one": {"p": {"say": "PASS"}}})
 
 
@@ -97,6 +97,13 @@ def test_table_counts_by_origin() -> None:
     answers = [run.Answer(Program("a", "p"), "pass", "", 1, 1), run.Answer(Program("b", "q"), "slow", "more", 1, 1)]
     assert "| all | 2 | 1 | 0 | 0 | 1 |" in run.table(answers)
     assert "| q | slow | more |" in run.table(answers)
+
+
+def test_what_the_list_says_that_is_refused_explains_a_wait() -> None:
+    program = Program("one", "p", refuses="in no allocation")
+    reading = "error 700: a read of 4 bytes, which are in no allocation\n"
+    assert run.judge(program, Run(None, "", reading, 60, 60), None).kind == "refused"
+    assert run.judge(program, Run(None, "", "", 60, 60), None).kind == "slow"
 
 
 def test_results_keep_what_was_not_started_anew(tmp_path: Path) -> None:
