@@ -516,6 +516,7 @@ TEST(operands_that_do_not_suit) {
         {"cvt.u16.u32 %f1, %u1;", "Arguments mismatch for instruction 'cvt'"},
         {"cvt.rn.f16.f32 %f1, %f2;", "Arguments mismatch for instruction 'cvt'"},
         {"cvt.rna.tf32.f32 %f1, %f2;", "Arguments mismatch for instruction 'cvt'"},
+        {"mov.b16 %h1, {%h2, 0};", "Arguments mismatch for instruction 'mov'"},
         {"add.f16x2 %f1, %u1, %u2;", "Arguments mismatch for instruction 'add'"},
         {"add.u16 %h1, %b1, %h2;", "Arguments mismatch for instruction 'add'"},
         {"ld.global.u32 %u1, [%u2];", "32-bit address for instruction 'ld'"},
@@ -562,6 +563,25 @@ TEST(operands_that_do_not_suit) {
          "mov.b32 %f1, %r1;\ncvt.f64.f32 %e1, %f1;\n" instructions "\nmov.b32 %r2, %f2;\n")
 
 /* ptxas takes modifiers in any order, but those that belong to the name, and types. */
+/* Bytes are put together, of registers and of numbers, and integers come of bf16. */
+TEST(bytes_are_put_together) {
+    uint32_t words[3] = {0x11223344};
+    run(".version 8.0\n.target sm_90\n.address_size 64\n.entry k(.param .u64 p) {\n"
+        ".reg .b8 %b<4>; .reg .b16 %h<4>; .reg .b32 %r<4>; .reg .b64 %d<2>;\n"
+        "ld.param.u64 %d1, [p];\nld.global.b8 %b1, [%d1];\nld.global.b8 %b2, [%d1+1];\n"
+        "mov.b16 %h1, {%b2, 0x77};\nmov.b32 %r1, {%b1, %b2, 300, %b1};\n"
+        "st.global.b32 [%d1], %r1;\nst.global.b16 [%d1+4], %h1;\n"
+        "mov.b16 %h2, 0xc2f7;\ncvt.rzi.s8.bf16 %b3, %h2;\nmov.b16 %h3, {%b3, 0};\n"
+        "st.global.b16 [%d1+6], %h3;\nmov.b16 %h2, 0x437f;\n"
+        "cvt.rni.u8.bf16 %b3, %h2;\nmov.b16 %h3, {%b3, 1};\nst.global.b16 [%d1+8], %h3;\n"
+        "ret;\n}\n",
+        1, 1, words, 3);
+    assert_int_equal(words[0], 0x442c3344);
+    assert_int_equal(words[1] & 0xffff, 0x7733);
+    assert_int_equal(words[1] >> 16, 0x85); /* -123, of -123.5 */
+    assert_int_equal(words[2], 0x1ff);      /* 255 */
+}
+
 /* PTX 9.1 brought it; it means nothing where one thread alone has the memory. */
 TEST(volatile_local_memory) {
     uint32_t words[32];
@@ -765,6 +785,7 @@ int main(void) {
         C(generic_addresses_of_variables),
         C(operands_that_do_not_suit),
         C(volatile_local_memory),
+        C(bytes_are_put_together),
         C(modifiers_in_another_order),
         C(a_copy_that_waits_brings_what_was_printed),
         C(what_printf_prints),

@@ -652,6 +652,47 @@ TEST(a_kernel_changes_a_map) {
     end_memory();
 }
 
+/* A kernel makes a map of zeros, as Triton's do. */
+TEST(a_kernel_makes_a_map) {
+    CUmodule module;
+    CUtensorMap map;
+    begin_memory();
+    CUfunction function = function_of(
+        &module,
+        HEAD ".entry k(.param .u64 p, .param .u64 tensor)\n{\n"
+             ".reg .b32 %r<9>; .reg .b64 %d<9>;\n.reg .pred %q<5>;\n"
+             ".shared .align 128 .b8 s[128];\nld.param.u64 %d1, [p];\nld.param.u64 %d5, [tensor];\n"
+             "mov.u32 %r1, %tid.x;\nmov.u32 %r3, s;\nshl.b32 %r4, %r1, 2;\n"
+             "add.u32 %r4, %r4, %r3;\nst.shared.b32 [%r4], 0;\n"
+             "bar.sync 0;\nsetp.ne.u32 %q1, %r1, 0;\n@%q1 bra ALL;\n" /* */
+        REPLACE("global_address", "b64", "%d5") REPLACE("rank", "b32", "1") REPLACE(
+            "box_dim", "b32", "0, 8") REPLACE("box_dim", "b32", "1, 3") REPLACE("global_dim", "b32",
+                                                                                "0, 8")
+            REPLACE("global_dim", "b32", "1, 4") REPLACE("global_stride", "b64", "0, 48") REPLACE(
+                "element_stride", "b32", "0, 1") REPLACE("element_stride", "b32", "1, 2")
+                REPLACE("elemtype", "b32", "2") REPLACE("interleave_layout", "b32", "0")
+                    REPLACE("swizzle_mode", "b32", "1") REPLACE(
+                        "fill_mode", "b32",
+                        "0") "ALL: bar.sync 0;\n"
+                             "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic."
+                             "release.gpu.sync."
+                             "aligned [%d1], [s], 128;\n"
+                             "fence.proxy.tensormap::generic.acquire.gpu [%d1], 128;\nret;\n}\n");
+    tensor wanted = small(CU_TENSOR_MAP_DATA_TYPE_UINT32, 4);
+    wanted.strides[0] = 48;
+    wanted.box[1] = 3;
+    wanted.steps[1] = 2;
+    wanted.swizzle = 1;
+    void *arguments[] = {&tile_memory, &tensor_memory};
+    OK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, arguments, NULL));
+    OK(cuCtxSynchronize());
+    OK(cuMemcpyDtoH(tile_bytes, tile_memory, sizeof map));
+    encode(&wanted, tensor_memory, &map);
+    assert_memory_equal(tile_bytes, &map, sizeof map);
+    OK(cuModuleUnload(module));
+    end_memory();
+}
+
 /* ---- what is refused ---- */
 
 static char last_reason[512]; /* what the simulator printed */
@@ -904,6 +945,7 @@ int main(void) {
         C(stores_change_no_floats),
         C(a_tile_goes_to_several_blocks),
         C(a_kernel_changes_a_map),
+        C(a_kernel_makes_a_map),
         C(copies_that_fail),
         C(tiles_begin_at_multiples_of_16_bytes),
         C(tiles_that_are_too_large),

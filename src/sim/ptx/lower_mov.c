@@ -81,17 +81,29 @@ static void lower_unpack(ptx_lowering *l, const ptx_instruction *i, ptx_type typ
     }
 }
 
+/* Returns the slot of a part that is put together; a byte is a register of that size or a number.
+ */
+static ptx_slot part_of(ptx_lowering *l, const ptx_operand *o, unsigned size) {
+    static const ptx_type types[] = {[2] = PTX_B16, [4] = PTX_B32, [8] = PTX_B64};
+    if (size > 1)
+        return acu_ptx_source(l, o, types[size]);
+    if (o->kind == PTX_INTEGER)
+        return acu_ptx_constant(l, o->bits, 2);
+    if (o->kind != PTX_REGISTER || acu_ptx_type_size(o->type) != 1 || o->type == PTX_PRED)
+        acu_ptx_invalid(l, "Arguments mismatch for instruction 'mov'");
+    return acu_ptx_register_slot(l, o->number);
+}
+
 /* mov.b64 c, {a, b}: c is put together. */
 static void lower_pack(ptx_lowering *l, const ptx_instruction *i, ptx_type type) {
     const ptx_operand *list = &i->operands[1];
     unsigned wide = (unsigned)acu_ptx_type_size(type),
              part = wide / (list->element_count ? list->element_count : 1);
-    static const ptx_type types[] = {[1] = PTX_B16, [2] = PTX_B16, [4] = PTX_B32, [8] = PTX_B64};
     if (part != 1 && part != 2 && part != 4 && part != 8)
         acu_ptx_invalid(l, "Arguments mismatch for instruction 'mov'");
     ptx_slot *parts = acu_ptx_lower_alloc(l, list->element_count * sizeof *parts);
     for (unsigned n = 0; n < list->element_count; n++)
-        parts[n] = acu_ptx_source(l, &list->elements[n], types[part]);
+        parts[n] = part_of(l, &list->elements[n], part);
     ptx_slot d = acu_ptx_target(l, &i->operands[0], type), whole = acu_ptx_temp(l, wide);
     ptx_op *op = acu_ptx_emit_pure(l,
                                    part == 1                  ? put_bytes

@@ -46,7 +46,7 @@ typedef struct tile_copy {
 char *acu_ptx_tensor_at(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_space space,
                         uint64_t address, bool writes, ptx_tensor_map *map) {
     char *bytes = acu_ptx_memory_at(w, op, lane, space, address, PTX_TENSOR_BYTES, 64, writes);
-    if (!acu_ptx_tensor_read(bytes, map))
+    if (!(writes && acu_ptx_tensor_begin(bytes, map)) && !acu_ptx_tensor_read(bytes, map))
         acu_ptx_fail(w, lane, op, 715, address, "there is no tensor map");
     return bytes;
 }

@@ -11,6 +11,14 @@ bool acu_ptx_tensor_read(const void *bytes, ptx_tensor_map *map) {
     return map->magic >= PTX_TENSOR_TILED && map->magic <= PTX_TENSOR_IM2COL_WIDE;
 }
 
+bool acu_ptx_tensor_begin(const char *bytes, ptx_tensor_map *map) {
+    for (unsigned i = 0; bytes && i < PTX_TENSOR_BYTES; i++)
+        if (bytes[i])
+            return false;
+    *map = (ptx_tensor_map){.magic = PTX_TENSOR_TILED, .rank = 1};
+    return bytes != NULL;
+}
+
 unsigned acu_ptx_tensor_bits(unsigned type) {
     static const uint8_t bits[PTX_TENSOR_TYPES] = {8,  16, 32, 32, 64, 64, 16, 32,
                                                    64, 16, 32, 32, 32, 4,  4,  6};

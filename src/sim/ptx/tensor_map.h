@@ -57,6 +57,10 @@ typedef struct ptx_tensor_map {
 /* Reads a map; false where the bytes are none, or NULL. */
 bool acu_ptx_tensor_read(const void *bytes, ptx_tensor_map *map);
 
+/* Begins a map where all bytes are 0, as kernels do that make one of nothing; false where they are
+ * not. A copy refuses it until all fields are set. */
+bool acu_ptx_tensor_begin(const char *bytes, ptx_tensor_map *map);
+
 /* Returns the bits of an element; 0 for what is no type. */
 unsigned acu_ptx_tensor_bits(unsigned type);
 
