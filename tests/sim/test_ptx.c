@@ -3,8 +3,10 @@
 #include "ptx_test.h"
 
 #include <fenv.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* ---- one instruction ---- */
@@ -330,6 +332,59 @@ TEST(shuffles_votes_and_matches) {
     count_up(words, 64);
     run(WORD("", "redux.sync.add.u32 %r2, %r1, -1;\n"), 1, 32, words, 64);
     assert_int_equal(words[5], 496);
+}
+
+/* Returns what a lane gets of a shuffle of the lanes' numbers, as the manual says it; the highest
+ * bit is the predicate. */
+static uint32_t shuffled(const char *mode, int lane, uint32_t by, uint32_t clamp) {
+    const int mask = (int)(clamp >> 8 & 31), b = (int)(by & 31),
+              most = (lane & mask) | ((int)(clamp & 31) & ~mask);
+    int from = lane;
+    if (!strcmp(mode, "up"))
+        from = lane - b;
+    else if (!strcmp(mode, "down"))
+        from = lane + b;
+    else if (!strcmp(mode, "bfly"))
+        from = lane ^ b;
+    else
+        from = (lane & mask) | (b & ~mask);
+    const bool inside = !strcmp(mode, "up") ? from >= most : from <= most;
+    return (uint32_t)(inside ? from : lane) | (uint32_t)inside << 31;
+}
+
+#define SHUFFLE(mode)                                                                              \
+    WORD("", "mov.u32 %r4, %tid.x;\nshr.u32 %r5, %r1, 16;\nshfl.sync." mode                        \
+             ".b32 %r2|%p1, %r4, %r1, %r5, -1;\n@%p1 or.b32 %r2, %r2, 0x80000000;\n")
+
+/* Each lane has its own distance and its own clamp, which are no numbers of the text. */
+TEST(shuffles_by_what_lanes_say) {
+    static const char *const modes[] = {"up", "down", "bfly", "idx"};
+    static const char *const texts[] = {SHUFFLE("up"), SHUFFLE("down"), SHUFFLE("bfly"),
+                                        SHUFFLE("idx")};
+    static const uint32_t clamps[] = {0x1f, 0, 0x181f, 0x1000, 0x1c1f, 0x0f0f, 7};
+    for (uint32_t n = 0; n < 4 * 30; n++) {
+        const uint32_t round = n / 4;
+        uint32_t words[32], asked[32];
+        for (uint32_t i = 0; i < 32; i++)
+            words[i] = asked[i] = ((i * 7 + round * 5 + (round & 1) * i * i) & 0xff) |
+                                  clamps[(i * (round % 3) + round) % 7] << 16;
+        run(texts[n % 4], 1, 32, words, 32);
+        for (int i = 0; i < 32; i++)
+            assert_int_equal(words[i], shuffled(modes[n % 4], i, asked[i], asked[i] >> 16));
+    }
+}
+
+/* The lanes of a warp vote in two groups at one operation. */
+TEST(votes_of_two_groups) {
+    uint32_t words[32];
+    count_up(words, 32);
+    run(WORD("", "setp.lt.u32 %p1, %r1, 16;\nselp.b32 %r4, 0x0000ffff, 0xffff0000, %p1;\n"
+                 "setp.ne.u32 %p2, %r1, 20;\nvote.sync.ballot.b32 %r2, %p2, %r4;\n"
+                 "vote.sync.all.pred %p3, %p2, %r4;\n@%p3 or.b32 %r2, %r2, 0x40000000;\n"
+                 "vote.sync.uni.pred %p3, %p1, %r4;\n@!%p3 mov.u32 %r2, 0;\n"),
+        1, 32, words, 32);
+    for (int i = 0; i < 32; i++)
+        assert_int_equal(words[i], i < 16 ? 0x4000ffff : 0xffef0000);
 }
 
 /* The two halves of a warp come to the operation one after the other. */
@@ -776,6 +831,8 @@ int main(void) {
         C(barriers_and_shared_memory),
         C(a_barrier_that_counts),
         C(shuffles_votes_and_matches),
+        C(shuffles_by_what_lanes_say),
+        C(votes_of_two_groups),
         C(a_vote_of_lanes_that_are_apart),
         C(a_barrier_after_lanes_went_apart),
         C(addresses_of_32_bits_wrap_around),

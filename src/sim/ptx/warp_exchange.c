@@ -23,58 +23,66 @@ static ptx_op *emit_sync(ptx_lowering *l, ptx_handler *handler, ptx_slot members
 
 enum { UP, DOWN, BFLY, IDX };
 
-/* Returns the lane that a lane takes its value from, and whether that is inside its segment. */
-static unsigned source_lane(int mode, unsigned lane, uint32_t by, uint32_t clamp, bool *inside) {
-    uint32_t segment = clamp >> 8 & 31, most = (lane & segment) | (clamp & 31 & ~segment),
-             b = by & 31, least = lane & segment;
-    int64_t from;
+/* Returns the lane that a lane takes its value from, and whether that is inside its segment.
+ * Without branches, so that compilers make vectors of a loop in which the mode is a constant. */
+static inline uint32_t source_lane(int mode, uint32_t lane, uint32_t by, uint32_t clamp,
+                                   uint32_t *inside) {
+    const uint32_t segment = clamp >> 8 & 31, most = (lane & segment) | (clamp & 31 & ~segment),
+                   b = by & 31;
+    const uint32_t from = mode == UP     ? lane - b /* large if that is less than 0 */
+                          : mode == DOWN ? lane + b
+                          : mode == BFLY ? lane ^ b
+                                         : (lane & segment) | (b & ~segment);
+    *inside = mode == UP ? (int32_t)from >= (int32_t)most : from <= most;
+    return *inside ? from & 31 : lane;
+}
+
+/* Sets where the lanes take their values from; returns those for which that is inside. */
+static uint32_t source_lanes(int mode, const uint32_t *by, const uint32_t *clamp, uint32_t *from) {
+    uint32_t inside[PTX_LANES], bits = 0;
+#define EACH_LANE(mode)                                                                            \
+    case mode:                                                                                     \
+        for (unsigned i = 0; i < PTX_LANES; i++)                                                   \
+            from[i] = source_lane(mode, i, by[i], clamp[i], &inside[i]);                           \
+        break
     switch (mode) {
-    case UP:
-        from = (int64_t)lane - b;
-        *inside = from >= (int64_t)most;
-        break;
-    case DOWN:
-        from = (int64_t)lane + b;
-        *inside = from <= (int64_t)most;
-        break;
-    case BFLY:
-        from = lane ^ b;
-        *inside = from <= (int64_t)most;
-        break;
+        EACH_LANE(UP);
+        EACH_LANE(DOWN);
+        EACH_LANE(BFLY);
     default:
-        from = least | (b & ~segment);
-        *inside = from <= (int64_t)most;
-        break;
+        EACH_LANE(IDX);
     }
-    return *inside ? (unsigned)from & 31 : lane;
+#undef EACH_LANE
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        bits |= inside[i] << i;
+    return bits;
 }
 
 /* Fills in where the lanes take their values from, if it is always the same. */
 static void find_sources(ptx_shuffle *s, const ptx_operand *by, const ptx_operand *clamp) {
     s->is_fixed = by->kind == PTX_INTEGER && clamp->kind == PTX_INTEGER;
     for (unsigned i = 0; i < PTX_LANES && s->is_fixed; i++) {
-        bool inside;
-        s->from[i] = source_lane(s->mode, i, (uint32_t)by->bits, (uint32_t)clamp->bits, &inside);
-        s->inside |= (uint32_t)inside << i;
+        uint32_t inside;
+        s->from[i] =
+            (uint8_t)source_lane(s->mode, i, (uint32_t)by->bits, (uint32_t)clamp->bits, &inside);
+        s->inside |= inside << i;
     }
 }
 
 void acu_ptx_shuffle(ptx_warp *w, const ptx_op *op) {
     const ptx_shuffle *s = op->more;
     const uint32_t *by = ptx_at(w, s->by), *clamp = ptx_at(w, s->clamp), *lanes = w->lanes;
-    uint32_t value[PTX_LANES], *d = ptx_at(w, op->d), inside = s->inside;
+    uint32_t value[PTX_LANES], from[PTX_LANES], *d = ptx_at(w, op->d), inside = s->inside;
     const bool all = s->is_fixed && w->mask == ~UINT32_C(0);
     memcpy(value, ptx_at(w, s->value), sizeof value);
     for (unsigned i = 0; i < PTX_LANES && all; i++)
         d[i] = value[s->from[i]];
     for (unsigned i = 0; i < PTX_LANES && s->is_fixed && !all; i++)
         d[i] = lanes[i] ? value[s->from[i]] : d[i];
-    for (unsigned i = 0; i < PTX_LANES && !s->is_fixed; i++) {
-        bool within;
-        unsigned from = source_lane(s->mode, i, by[i], clamp[i], &within);
-        inside |= (uint32_t)within << i;
-        d[i] = lanes[i] ? value[from] : d[i];
-    }
+    if (!s->is_fixed)
+        inside = source_lanes(s->mode, by, clamp, from);
+    for (unsigned i = 0; i < PTX_LANES && !s->is_fixed; i++)
+        d[i] = lanes[i] ? value[from[i]] : d[i];
     if (s->predicate != UINT32_MAX) {
         uint32_t *p = ptx_at(w, s->predicate);
         *p = (*p & ~w->mask) | (inside & w->mask);
@@ -88,7 +96,7 @@ static void check_sources(ptx_warp *w, const ptx_op *op) {
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
         uint32_t mask = ((const uint32_t *)ptx_at(w, op->a))[lane];
-        bool inside;
+        uint32_t inside;
         unsigned from = source_lane(s->mode, lane, by[lane], clamp[lane], &inside);
         if (!inside || members_of(w, op, lane) >> from & 1)
             continue;
@@ -134,18 +142,32 @@ void acu_ptx_lower_shfl(ptx_lowering *l, const ptx_instruction *i) {
 
 enum { ALL, ANY, UNI, BALLOT };
 
+/* Returns the lanes whose member masks are that of a lane. */
+static uint32_t same_members(const ptx_warp *w, const ptx_op *op, unsigned lane) {
+    const uint32_t *masks = ptx_at(w, op->a);
+    uint32_t other = 0, same = 0;
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        other |= masks[i] ^ masks[lane];
+    if (!other)
+        return w->mask; /* almost always */
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        same |= (uint32_t)(masks[i] == masks[lane]) << i;
+    return same & w->mask;
+}
+
 static void do_vote(ptx_warp *w, const ptx_op *op) {
     uint32_t predicate = *(const uint32_t *)ptx_at(w, op->b), *d = ptx_at(w, op->d), bits = 0;
-    for (unsigned i = 0; i < PTX_LANES; i++) {
-        if (!(w->mask >> i & 1))
-            continue;
-        uint32_t members = op->negated ? w->mask : members_of(w, op, i), yes = predicate & members;
-        bool result = op->value == ALL   ? yes == members
-                      : op->value == ANY ? yes != 0
-                                         : yes == members || yes == 0;
-        if (op->value == BALLOT)
-            d[i] = yes;
-        bits |= (uint32_t)result << i;
+    for (uint32_t left = w->mask, same; left; left &= ~same) {
+        const unsigned lane = (unsigned)__builtin_ctz(left);
+        same = op->negated ? w->mask : same_members(w, op, lane);
+        const uint32_t members = op->negated ? w->mask : members_of(w, op, lane),
+                       yes = predicate & members;
+        const bool result = op->value == ALL   ? yes == members
+                            : op->value == ANY ? yes != 0
+                                               : yes == members || yes == 0;
+        bits |= result ? same : 0;
+        for (unsigned i = 0; i < PTX_LANES && op->value == BALLOT; i++)
+            d[i] = same >> i & 1 ? yes : d[i];
     }
     if (op->value != BALLOT)
         *d = (*d & ~w->mask) | bits;
