@@ -618,6 +618,24 @@ TEST(operands_that_do_not_suit) {
          "mov.b32 %f1, %r1;\ncvt.f64.f32 %e1, %f1;\n" instructions "\nmov.b32 %r2, %f2;\n")
 
 /* ptxas takes modifiers in any order, but those that belong to the name, and types. */
+/* Registers %a<2> are called %a0 and %a1, so that another %a is not in their way, here and in the
+ * scope around. */
+TEST(registers_of_one_name) {
+    uint32_t words[2] = {7, 9};
+    CUmodule module;
+    run(HEAD ".entry k(.param .u64 p) {\n.reg .b64 %d; .reg .b32 a<2>; .reg .b32 a;\n"
+             "ld.param.u64 %d, [p];\nld.global.v2.u32 {a0, a1}, [%d];\n"
+             "{ .reg .b32 a; sub.u32 a, a1, a0; mov.u32 a0, a; }\nadd.u32 a, a0, a1;\n"
+             "st.global.v2.u32 [%d], {a, a0};\nret;\n}\n",
+        1, 1, words, 2);
+    assert_int_equal(words[0], 11);
+    assert_int_equal(words[1], 2);
+    SAYS(CUDA_ERROR_INVALID_PTX,
+         cuModuleLoadData(&module, HEAD ".entry k() { .reg .b32 a<2>; .reg .b16 a<3>; ret; }"));
+    SAYS(CUDA_ERROR_INVALID_PTX,
+         cuModuleLoadData(&module, HEAD ".entry k() { .reg .b32 a; .reg .b16 a; ret; }"));
+}
+
 /* Bytes are put together, of registers and of numbers, and integers come of bf16. */
 TEST(bytes_are_put_together) {
     uint32_t words[3] = {0x11223344};
@@ -843,6 +861,7 @@ int main(void) {
         C(operands_that_do_not_suit),
         C(volatile_local_memory),
         C(bytes_are_put_together),
+        C(registers_of_one_name),
         C(modifiers_in_another_order),
         C(a_copy_that_waits_brings_what_was_printed),
         C(what_printf_prints),

@@ -108,29 +108,44 @@ bool acu_ptx_names_are_numbered(const ptx_names *names) {
     return names->numbered;
 }
 
+/* Registers %r<count> are not in the way of another %r: they are called %r0, %r1 and so on. */
 static const ptx_name *find(const ptx_names *names, const char *name, size_t length, uint64_t hash,
-                            unsigned scope) {
+                            unsigned scope, bool are_registers) {
     for (size_t at = first_of(names, hash, scope); names->table[at];
          at = (at + 1) & (names->table_size - 1)) {
         const ptx_name *one = &names->list[names->table[at] - 1];
-        if (one->scope == scope && one->length == length && memcmp(one->name, name, length) == 0)
+        if (one->scope == scope && one->length == length &&
+            (one->kind == PTX_NAME_REGISTERS) == are_registers &&
+            memcmp(one->name, name, length) == 0)
             return one;
     }
     return NULL;
 }
 
 const ptx_name *acu_ptx_names_here(const ptx_names *names, const char *name, size_t length,
-                                   unsigned scope) {
-    return names->table_size ? find(names, name, length, hash_of(name, length), scope) : NULL;
+                                   unsigned scope, ptx_name_kind kind) {
+    return names->table_size
+               ? find(names, name, length, hash_of(name, length), scope, kind == PTX_NAME_REGISTERS)
+               : NULL;
 }
 
-const ptx_name *acu_ptx_names_find(const ptx_names *names, const char *name, size_t length,
-                                   unsigned scope) {
+static const ptx_name *find_around(const ptx_names *names, const char *name, size_t length,
+                                   unsigned scope, bool are_registers) {
     const uint64_t hash = hash_of(name, length);
     for (; names->table_size; scope = names->parents[scope]) {
-        const ptx_name *one = find(names, name, length, hash, scope);
+        const ptx_name *one = find(names, name, length, hash, scope, are_registers);
         if (one || !scope)
             return one;
     }
     return NULL;
+}
+
+const ptx_name *acu_ptx_names_find(const ptx_names *names, const char *name, size_t length,
+                                   unsigned scope) {
+    return find_around(names, name, length, scope, false);
+}
+
+const ptx_name *acu_ptx_names_find_registers(const ptx_names *names, const char *name,
+                                             size_t length, unsigned scope) {
+    return find_around(names, name, length, scope, true);
 }

@@ -39,11 +39,16 @@ unsigned acu_ptx_names_scope(const ptx_names *names);
 bool acu_ptx_names_add(ptx_names *names, const ptx_name *name);
 /* Returns whether a name was added that looks like one of %r<count>: %r12. */
 bool acu_ptx_names_are_numbered(const ptx_names *names);
-/* Returns the name in just that scope; NULL if it is not there. */
+/* Returns the name in just that scope, of registers %r<count> or of anything else, as `kind` says;
+ * NULL if it is not there. */
 const ptx_name *acu_ptx_names_here(const ptx_names *names, const char *name, size_t length,
-                                   unsigned scope);
-/* Returns the name in the scope or one around it; NULL if there is none. */
+                                   unsigned scope, ptx_name_kind kind);
+/* Returns the name in the scope or one around it, but not that of registers %r<count>; NULL if
+ * there is none. */
 const ptx_name *acu_ptx_names_find(const ptx_names *names, const char *name, size_t length,
                                    unsigned scope);
+/* Returns the registers %r<count> in the scope or one around it; NULL if there are none. */
+const ptx_name *acu_ptx_names_find_registers(const ptx_names *names, const char *name,
+                                             size_t length, unsigned scope);
 
 #endif

@@ -77,13 +77,13 @@ void *acu_ptx_parse_grow(ptx_parser *p, void *array, unsigned count, unsigned *r
 void acu_ptx_parse_add_name(ptx_parser *p, ptx_name name) {
     name.length = strlen(name.name);
     name.scope = acu_ptx_names_scope(p->names);
-    if (acu_ptx_names_here(p->names, name.name, name.length, name.scope))
-        acu_ptx_parse_fail(p, PTX_INVALID, p->text.before, "Duplicate definition of %s '%s'",
+    if (acu_ptx_names_here(p->names, name.name, name.length, name.scope, name.kind))
+        acu_ptx_parse_fail(p, PTX_INVALID, p->text.before, "Duplicate definition of %s '%s%s'",
                            name.kind == PTX_NAME_FUNCTION ? "function"
                            : name.kind == PTX_NAME_LABEL || name.kind == PTX_NAME_TABLE
                                ? "label"
                                : "variable",
-                           name.name);
+                           name.name, name.kind == PTX_NAME_REGISTERS ? "<" : "");
     if (!acu_ptx_names_add(p->names, &name))
         end_without_memory(p);
 }

@@ -338,7 +338,8 @@ static void keep_body(ptx_parser *p, ptx_function *f) {
 }
 
 static ptx_function *find_or_add(ptx_parser *p, ptx_function *f) {
-    const ptx_name *known = acu_ptx_names_here(p->names, f->name, strlen(f->name), 0);
+    const ptx_name *known =
+        acu_ptx_names_here(p->names, f->name, strlen(f->name), 0, PTX_NAME_FUNCTION);
     if (known && known->kind == PTX_NAME_FUNCTION)
         return known->is;
     acu_ptx_parse_add_name(p, (ptx_name){.name = f->name, .kind = PTX_NAME_FUNCTION, .is = f});

@@ -69,8 +69,9 @@ static bool find_numbered(const ptx_parser *p, ptx_operand *o, const char *word,
         return false;
     for (size_t n = stem; n < length; n++)
         number = number * 10 + (unsigned)(word[n] - '0');
-    const ptx_name *known = acu_ptx_names_find(p->names, word, stem, acu_ptx_names_scope(p->names));
-    if (!known || known->kind != PTX_NAME_REGISTERS || number >= known->count)
+    const ptx_name *known =
+        acu_ptx_names_find_registers(p->names, word, stem, acu_ptx_names_scope(p->names));
+    if (!known || number >= known->count)
         return false;
     o->number = known->number + number * p->registers[known->number].elements;
     return true;
@@ -355,7 +356,8 @@ static void check_negations(ptx_parser *p, const ptx_instruction *i) {
 /* Reads the opcode, of which the module has one copy, however often it is there. */
 static const char *read_opcode(ptx_parser *p) {
     const ptx_text *t = &p->text;
-    const ptx_name *known = acu_ptx_names_here(p->opcodes, t->word, t->length, 0);
+    const ptx_name *known =
+        acu_ptx_names_here(p->opcodes, t->word, t->length, 0, PTX_NAME_VARIABLE);
     if (known) {
         acu_ptx_text_next(&p->text);
         return known->name;

@@ -280,8 +280,8 @@ static void read_initializer(ptx_parser *p, ptx_variable *v, shape s) {
 /* Adds a variable to the module or the function. One that is declared extern first is the same when
  * it is defined. */
 static void add_variable(ptx_parser *p, ptx_variable *v) {
-    const ptx_name *known =
-        acu_ptx_names_here(p->names, v->name, strlen(v->name), acu_ptx_names_scope(p->names));
+    const ptx_name *known = acu_ptx_names_here(p->names, v->name, strlen(v->name),
+                                               acu_ptx_names_scope(p->names), PTX_NAME_VARIABLE);
     if (known && !p->function && known->kind == PTX_NAME_VARIABLE) {
         ptx_variable *old = known->is;
         bool declares = v->linkage == PTX_EXTERN;
