@@ -329,30 +329,31 @@ ACU_CHECKED acu_result acu_launch_list(acu_stream *stream, acu_kernel *kernel, c
 /* ---- acu_arg_of() and acu_launch(): macros in C, functions in C++ ---- */
 
 /* Returns whether the grid has nothing but its size. */
-static inline bool acu_grid_is_plain(const acu_grid *grid) {
-    const acu_size3 *c = &grid->cluster, *p = &grid->preferred_cluster;
-    const size_t sizes = c->x | c->y | c->z | p->x | p->y | p->z;
-    const unsigned numbers = ACU_CAST(unsigned, grid->priority) | grid->cluster_scheduling |
-                             grid->memory_domain | grid->raw_count;
-    return sizes == 0 && numbers == 0 && !grid->cooperative && !grid->programmatic &&
-           !grid->programmatic_event && !grid->at_start && !grid->begun_event && !grid->window &&
-           !grid->more;
+static inline bool acu_grid_is_plain(const acu_grid *grid_) {
+    const acu_size3 *c_ = &grid_->cluster, *p_ = &grid_->preferred_cluster;
+    const size_t sizes_ = c_->x | c_->y | c_->z | p_->x | p_->y | p_->z;
+    const unsigned numbers_ = ACU_CAST(unsigned, grid_->priority) | grid_->cluster_scheduling |
+                              grid_->memory_domain | grid_->raw_count;
+    return sizes_ == 0 && numbers_ == 0 && !grid_->cooperative && !grid_->programmatic &&
+           !grid_->programmatic_event && !grid_->at_start && !grid_->begun_event &&
+           !grid_->window && !grid_->more;
 }
 
 /* Launches on any grid. One of acu_grid_1d() and the like, of which the compiler knows that it has
- * nothing but a size, is not put into memory. */
-ACU_CHECKED static inline acu_result acu_launch_on(acu_stream *stream, acu_kernel *kernel,
-                                                   const acu_grid grid, const acu_arg *args,
-                                                   size_t count) {
-    const bool plain = acu_grid_is_plain(&grid);
-    if (__builtin_constant_p(plain) && plain) {
+ * nothing but a size, is not put into memory. The names end with _, because a program's own
+ * variables would be shadowed here, which -Wshadow reports. */
+ACU_CHECKED static inline acu_result acu_launch_on(acu_stream *stream_, acu_kernel *kernel_,
+                                                   const acu_grid grid_, const acu_arg *args_,
+                                                   size_t count_) {
+    const bool plain_ = acu_grid_is_plain(&grid_);
+    if (__builtin_constant_p(plain_) && plain_) {
         /* Number by number, because gcc keeps structs in memory that are copied as a whole. */
-        const acu_launch_size size = {{grid.blocks.x, grid.blocks.y, grid.blocks.z},
-                                      {grid.threads.x, grid.threads.y, grid.threads.z},
-                                      grid.shared_bytes};
-        return acu_launch_sized(stream, kernel, &size, args, count);
+        const acu_launch_size size_ = {{grid_.blocks.x, grid_.blocks.y, grid_.blocks.z},
+                                       {grid_.threads.x, grid_.threads.y, grid_.threads.z},
+                                       grid_.shared_bytes};
+        return acu_launch_sized(stream_, kernel_, &size_, args_, count_);
     }
-    return acu_launch_args(stream, kernel, &grid, args, count);
+    return acu_launch_args(stream_, kernel_, &grid_, args_, count_);
 }
 
 static inline acu_arg acu_arg_address(const volatile void *address) {
