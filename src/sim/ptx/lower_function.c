@@ -5,6 +5,7 @@
 #include "sim/ptx/lower_inside.h"
 #include "sim/ptx/count.h"
 #include "sim/ptx/registers.h"
+#include "sim/ptx/special.h"
 #include "sim/ptx/stop.h"
 
 #include <stdio.h>
@@ -134,10 +135,7 @@ uint32_t acu_ptx_frame_at(ptx_lowering *l, const ptx_variable *v) {
 }
 
 static void put_frame_address(ptx_warp *w, const ptx_op *op) {
-    uint64_t address = w->frame->local + (uint64_t)op->value;
-    char *d = ptx_at(w, op->d);
-    for (unsigned i = 0; i < PTX_LANES; i++)
-        memcpy(d + (size_t)i * op->size, &address, op->size);
+    acu_ptx_put_all(ptx_at(w, op->d), op->size, w->frame->local + (uint64_t)op->value);
 }
 
 ptx_slot acu_ptx_frame_address(ptx_lowering *l, const ptx_variable *v, uint64_t offset,

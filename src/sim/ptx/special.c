@@ -70,9 +70,7 @@ static void put(char *at, unsigned lane, unsigned size, uint64_t value) {
     memcpy(at + (size_t)lane * size, &value, size); /* the low bytes come first */
 }
 
-/* Writes it to all lanes. Of the usual sizes compilers make vectors: blocks begin often, and clocks
- * are read often. */
-static void put_all(char *at, unsigned size, uint64_t value) {
+void acu_ptx_put_all(char *at, unsigned size, uint64_t value) {
     const uint32_t word = (uint32_t)value;
     switch (size) {
     case sizeof word:
@@ -157,7 +155,7 @@ static void put_param(const ptx_launch *launch, const ptx_constant *c, char *at)
     unsigned shift = 64 - 8u * c->param_size;
     if (c->is_signed)
         value = (uint64_t)((int64_t)(value << shift) >> shift);
-    put_all(at, c->size, value);
+    acu_ptx_put_all(at, c->size, value);
 }
 
 void acu_ptx_fill_launch(const ptx_launch *launch, char *bank) {
@@ -168,18 +166,18 @@ void acu_ptx_fill_launch(const ptx_launch *launch, char *bank) {
         switch (c->kind) {
         case PTX_CONSTANT_BITS:
             if (c->size)
-                put_all(at, c->size, c->bits);
+                acu_ptx_put_all(at, c->size, c->bits);
             else
                 put(at, 0, 4, c->bits);
             break;
         case PTX_CONSTANT_VARIABLE:
-            put_all(at, c->size, machine->variable(machine->data, c->variable) + c->bits);
+            acu_ptx_put_all(at, c->size, machine->variable(machine->data, c->variable) + c->bits);
             break;
         case PTX_CONSTANT_PARAM:
             put_param(launch, c, at);
             break;
         case PTX_CONSTANT_SHARED:
-            put_all(at, c->size, dynamic_at(launch) + c->bits);
+            acu_ptx_put_all(at, c->size, dynamic_at(launch) + c->bits);
             break;
         case PTX_CONSTANT_SPECIAL:
             for (unsigned i = 0; i < PTX_LANES; i++)
@@ -217,8 +215,8 @@ void acu_ptx_fill_block(const ptx_block *block, char *bank) {
     for (uint32_t n = 0; n < code->special_count; n++) {
         const ptx_special_slot *s = &code->specials[n];
         if (PTX_SLOT_BANK(s->slot) == PTX_BANK_BLOCK)
-            put_all(bank + PTX_SLOT_OFFSET(s->slot), s->size,
-                    block_special(block, s->special, s->component));
+            acu_ptx_put_all(bank + PTX_SLOT_OFFSET(s->slot), s->size,
+                            block_special(block, s->special, s->component));
     }
 }
 
@@ -317,7 +315,7 @@ static void read_clock(ptx_warp *w, const ptx_op *op) {
     default: /* counters of performance count nothing */
         break;
     }
-    put_all(ptx_at(w, op->d), op->size, value);
+    acu_ptx_put_all(ptx_at(w, op->d), op->size, value);
     if (!w->block->launch->cycles && w->backward < PTX_SPINS - 1)
         w->backward = PTX_SPINS - 1; /* if it waits for the clock, others wait at the same time */
 }

@@ -10,4 +10,8 @@ void acu_ptx_fill_launch(const ptx_launch *launch, char *bank);
 void acu_ptx_fill_block(const ptx_block *block, char *bank);
 void acu_ptx_fill_warp(const ptx_warp *warp);
 
+/* Writes a value to all lanes of an element of that size. Of the usual sizes compilers make
+ * vectors: blocks begin often, and clocks and frames are read often. */
+void acu_ptx_put_all(char *at, unsigned size, uint64_t value);
+
 #endif
