@@ -28,7 +28,7 @@ GENERATOR = python -m generator
 C_FILES   = $(shell find $(wildcard bench examples include src tests tools) -name '*.[ch]' -o -name '*.[ch]pp')
 
 .DEFAULT_GOAL := all
-.PHONY: all amalgamation bench c-tools check-generated clean client-programs clients cmake deb demo dist docs environment fmt generate help install lint lint-c lint-python lock new-toolkit ptx-corpus ptx-random \
+.PHONY: all amalgamation bench c-tools check-generated clean client-programs clients cmake deb demo dist docs environment fmt generate help install lint lint-c lint-python lock new-toolkit ptx-corpus ptx-python ptx-random \
 	quick structure test test-all test-build test-busy test-gpu toolkits
 
 all: cmake ## build the library
@@ -106,6 +106,10 @@ ptx-corpus: all environment ## run CUDA programs on the simulator: PROGRAMS=…
 ptx-random: all ## simulate random CUDA programs of nvcc: SEED=1 COUNT=10
 	@python tests/ptx_corpus/run_random.py $(BUILD)/ptx-random --library $(RELEASE)/libanycuda-sim.so \
 		--seed $(or $(SEED),1) --programs $(or $(COUNT),10) $(FLAGS) || test $$? -eq 77
+
+ptx-python: all ## simulate Numba, Triton and others: PYTHON=… of an environment that has them
+	@python tests/ptx_corpus/python_packages.py $(RELEASE)/libanycuda-sim.so $(BUILD)/ptx-python \
+		--python $(or $(PYTHON),python) || test $$? -eq 77
 
 bench: toolkits ## measure, and print the figures
 	@tools/bootstrap.sh bench
