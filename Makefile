@@ -107,7 +107,7 @@ ptx-random: all ## simulate random CUDA programs of nvcc: SEED=1 COUNT=10
 	@python tests/ptx_corpus/run_random.py $(BUILD)/ptx-random --library $(RELEASE)/libanycuda-sim.so \
 		--seed $(or $(SEED),1) --programs $(or $(COUNT),10) $(FLAGS) || test $$? -eq 77
 
-ptx-python: all ## simulate Numba, Triton and others: PYTHON=… of an environment that has them
+ptx-python: all ## simulate Numba, Triton, …: PYTHON=… that has them
 	@python tests/ptx_corpus/python_packages.py $(RELEASE)/libanycuda-sim.so $(BUILD)/ptx-python \
 		--python $(or $(PYTHON),python) || test $$? -eq 77
 

@@ -345,6 +345,7 @@ static inline bool acu_grid_is_plain(const acu_grid *grid_) {
 ACU_CHECKED static inline acu_result acu_launch_on(acu_stream *stream_, acu_kernel *kernel_,
                                                    const acu_grid grid_, const acu_arg *args_,
                                                    size_t count_) {
+#if !defined(__clang__) /* clang does not know at this point what a grid has */
     const bool plain_ = acu_grid_is_plain(&grid_);
     if (__builtin_constant_p(plain_) && plain_) {
         /* Number by number, because gcc keeps structs in memory that are copied as a whole. */
@@ -353,6 +354,7 @@ ACU_CHECKED static inline acu_result acu_launch_on(acu_stream *stream_, acu_kern
                                        grid_.shared_bytes};
         return acu_launch_sized(stream_, kernel_, &size_, args_, count_);
     }
+#endif
     return acu_launch_args(stream_, kernel_, &grid_, args_, count_);
 }
 

@@ -182,8 +182,8 @@ static bool is_own(uint64_t address) {
 }
 
 /* Queues a copy. */
-static cudaError_t copy(const calling *c, const acu_sim_descendant_copy *copy, uint64_t kind,
-                        uint64_t stream) {
+static cudaError_t add_copy(const calling *c, const acu_sim_descendant_copy *copy, uint64_t kind,
+                            uint64_t stream) {
     if (!copy->sets && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
         return cudaErrorInvalidMemcpyDirection;
     if (!is_stream(c, stream))
@@ -201,7 +201,7 @@ static cudaError_t copy_bytes(const calling *c) {
     const uint64_t *a = c->call->arguments;
     const acu_sim_descendant_copy made = {
         .to = {a[0], 0, 0}, .from = {a[1], 0, 0}, .bytes = a[2], .rows = 1, .slices = 1};
-    return copy(c, &made, a[3], a[4]);
+    return add_copy(c, &made, a[3], a[4]);
 }
 
 /* Returns whether no row reaches into the next one; a single one has no next. */
@@ -214,7 +214,7 @@ static cudaError_t copy_rows(const calling *c) {
     const uint64_t *a = c->call->arguments;
     const acu_sim_descendant_copy made = {
         .to = {a[0], a[1], 0}, .from = {a[2], a[3], 0}, .bytes = a[4], .rows = a[5], .slices = 1};
-    return rows_fit(&made) ? copy(c, &made, a[6], a[7]) : cudaErrorInvalidPitchValue;
+    return rows_fit(&made) ? add_copy(c, &made, a[6], a[7]) : cudaErrorInvalidPitchValue;
 }
 
 static acu_sim_descendant_place place_of(struct cudaPitchedPtr pointer, struct cudaPos at) {
@@ -236,7 +236,7 @@ static cudaError_t copy_box(const calling *c) {
                                           .bytes = box.extent.width,
                                           .rows = box.extent.height,
                                           .slices = box.extent.depth};
-    return rows_fit(&made) ? copy(c, &made, box.kind, c->call->arguments[1])
+    return rows_fit(&made) ? add_copy(c, &made, box.kind, c->call->arguments[1])
                            : cudaErrorInvalidPitchValue;
 }
 
@@ -248,7 +248,7 @@ static cudaError_t set_bytes(const calling *c) {
                                           .slices = 1,
                                           .sets = true,
                                           .value = (unsigned char)a[1]};
-    return copy(c, &made, 0, a[3]);
+    return add_copy(c, &made, 0, a[3]);
 }
 
 static cudaError_t set_rows(const calling *c) {
@@ -259,7 +259,7 @@ static cudaError_t set_rows(const calling *c) {
                                           .slices = 1,
                                           .sets = true,
                                           .value = (unsigned char)a[2]};
-    return rows_fit(&made) ? copy(c, &made, 0, a[5]) : cudaErrorInvalidValue;
+    return rows_fit(&made) ? add_copy(c, &made, 0, a[5]) : cudaErrorInvalidValue;
 }
 
 static cudaError_t set_box(const calling *c) {
@@ -273,7 +273,7 @@ static cudaError_t set_box(const calling *c) {
                                           .slices = extent.depth,
                                           .sets = true,
                                           .value = (unsigned char)c->call->arguments[1]};
-    return rows_fit(&made) ? copy(c, &made, 0, c->call->arguments[3]) : cudaErrorInvalidValue;
+    return rows_fit(&made) ? add_copy(c, &made, 0, c->call->arguments[3]) : cudaErrorInvalidValue;
 }
 
 /* ---- launches ---- */
