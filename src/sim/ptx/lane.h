@@ -62,6 +62,7 @@ LANE_INLINE uint32_t pack(const uint32_t *words) {
     bits = _cvtmask16_u32(_mm512_movepi32_mask(_mm512_loadu_si512(words))) |
            _cvtmask16_u32(_mm512_movepi32_mask(_mm512_loadu_si512(words + 16))) << 16;
 #elif defined(__AVX2__)
+#pragma GCC unroll 4
     for (unsigned i = 0; i < PTX_LANES; i += 8)
         bits |= (uint32_t)_mm256_movemask_ps(_mm256_loadu_ps((const lane_f32 *)(words + i))) << i;
 #elif defined(__SSE2__)

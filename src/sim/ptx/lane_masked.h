@@ -1,34 +1,53 @@
 /* Plain operations of which some lanes are not active. lanes_v1.c, lanes_v3.c and lanes_v4.c
  * include this file. */
 
-/* Writes what the lanes have computed whose word is ~0, and whose bit is set; the others keep what
- * they had. All are written: a vector of which a part was stored cannot be loaded at once. */
-LANE_INLINE void blend(const ptx_warp *w, ptx_slot to, ptx_slot from, unsigned size, uint32_t bits,
-                       const uint32_t *lanes) {
+/* Writes elements of the lanes of the mask; the others keep what they had, and are written, too: a
+ * vector of which a part was stored cannot be loaded at once. */
+LANE_INLINE void blend_4(lane_u32 *d, const lane_u32 *s, uint32_t mask) {
+#if defined(__AVX512F__)
+    for (unsigned i = 0; i < PTX_LANES; i += 16)
+        _mm512_storeu_si512(d + i, _mm512_mask_blend_epi32((__mmask16)(mask >> i),
+                                                           _mm512_loadu_si512(d + i),
+                                                           _mm512_loadu_si512(s + i)));
+#else
+    EACH_LANE d[i] ^= (d[i] ^ s[i]) & -(mask >> i & 1);
+#endif
+}
+
+LANE_INLINE void blend_8(lane_u64 *d, const lane_u64 *s, uint32_t mask) {
+#if defined(__AVX512F__)
+    for (unsigned i = 0; i < PTX_LANES; i += 8)
+        _mm512_storeu_si512(d + i, _mm512_mask_blend_epi64((__mmask8)(mask >> i),
+                                                           _mm512_loadu_si512(d + i),
+                                                           _mm512_loadu_si512(s + i)));
+#else
+    EACH_LANE d[i] ^= (d[i] ^ s[i]) & -(uint64_t)(mask >> i & 1);
+#endif
+}
+
+/* Writes what the lanes of the mask have computed. */
+LANE_INLINE void blend(const ptx_warp *w, ptx_slot to, ptx_slot from, unsigned size,
+                       uint32_t mask) {
     void *d = ptx_at(w, to);
     const void *s = ptx_at(w, from);
     lane_u16 *d16 = d;
-    lane_u32 *d32 = d;
-    lane_u64 *d64 = d;
     const lane_u16 *s16 = s;
-    const lane_u32 *s32 = s;
-    const lane_u64 *s64 = s;
     switch (size) {
     case 0:
-        *d32 = (*d32 & ~bits) | (*s32 & bits);
+        *(lane_u32 *)d = (*(lane_u32 *)d & ~mask) | (*(const lane_u32 *)s & mask);
         break;
     case 2:
-        EACH_LANE d16[i] ^= (d16[i] ^ s16[i]) & lanes[i];
+        EACH_LANE d16[i] = mask >> i & 1 ? s16[i] : d16[i];
         break;
     case 4:
-        EACH_LANE d32[i] ^= (d32[i] ^ s32[i]) & lanes[i];
+        blend_4(d, s, mask);
         break;
     case 8:
-        EACH_LANE d64[i] ^= (d64[i] ^ s64[i]) & (uint64_t)(int32_t)lanes[i];
+        blend_8(d, s, mask);
         break;
     default:
         for (unsigned i = 0; i < PTX_LANES; i++)
-            if (lanes[i])
+            if (mask >> i & 1)
                 memcpy((char *)d + (size_t)i * 16, (const char *)s + (size_t)i * 16, 16);
     }
 }
@@ -37,26 +56,25 @@ LANE_INLINE void blend(const ptx_warp *w, ptx_slot to, ptx_slot from, unsigned s
 LANE_INLINE void run_masked(ptx_warp *w, const ptx_op *op, unsigned size) {
     const ptx_op *elsewhere = op->more;
     elsewhere->full(w, elsewhere);
-    blend(w, op->d, elsewhere->d, size, w->mask, w->lanes);
+    blend(w, op->d, elsewhere->d, size, w->mask);
     if (op->count)
-        blend(w, op->e, elsewhere->e, op->count - 1u, w->mask, w->lanes);
+        blend(w, op->e, elsewhere->e, op->count - 1u, w->mask);
 }
 
 /* `more` is the operation without its guard, which writes only its results. */
 LANE_INLINE void run_guarded(ptx_warp *w, const ptx_op *op, unsigned size) {
     const ptx_op *inner = op->more, *elsewhere = inner->more;
-    uint32_t bits = w->mask & ptx_guard(w, op), lanes[PTX_LANES];
-    if (!bits)
+    const uint32_t mask = w->mask & ptx_guard(w, op);
+    if (!mask)
         return;
-    if (bits == ptx_alive(w)) {
+    if (mask == ptx_alive(w)) {
         inner->full(w, inner);
         return;
     }
     elsewhere->full(w, elsewhere);
-    EACH_LANE lanes[i] = -(bits >> i & 1);
-    blend(w, inner->d, elsewhere->d, size, bits, lanes);
+    blend(w, inner->d, elsewhere->d, size, mask);
     if (inner->count)
-        blend(w, inner->e, elsewhere->e, inner->count - 1u, bits, lanes);
+        blend(w, inner->e, elsewhere->e, inner->count - 1u, mask);
 }
 
 #define MASKED(size)                                                                               \

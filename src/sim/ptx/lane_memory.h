@@ -62,31 +62,42 @@ LANE_INLINE bool place_in_range(const ptx_range *range, const lane_span *s, lane
 
 /* ---- accesses whose lanes lie as the last time ---- */
 
-/* A line of the processor's cache, or as much from anywhere. */
-typedef uint64_t lane_line __attribute__((vector_size(64), aligned(1), may_alias));
-typedef uint32_t lane_words __attribute__((vector_size(64), aligned(1), may_alias));
-
-/* Makes 64 bits of each of 8 signed words. */
-LANE_INLINE void widen(lane_line *to, const void *words) {
+/* As many bytes as a vector of the processor has, from anywhere. */
 #if defined(__AVX512F__)
-    *to = (lane_line)_mm512_cvtepi32_epi64(_mm256_loadu_si256(words));
+#define LANE_VECTOR 64
+#elif defined(__AVX2__)
+#define LANE_VECTOR 32
 #else
-    typedef int32_t half __attribute__((vector_size(32), aligned(1), may_alias));
-    typedef int64_t line __attribute__((vector_size(64)));
-    *to = (lane_line) __builtin_convertvector(*(const half *)words, line);
+#define LANE_VECTOR 16
+#endif
+typedef uint64_t lane_longs __attribute__((vector_size(LANE_VECTOR), aligned(1), may_alias));
+typedef uint32_t lane_words __attribute__((vector_size(LANE_VECTOR), aligned(1), may_alias));
+
+/* Makes 64 bits of each signed word of half a vector. */
+LANE_INLINE void widen(lane_longs *to, const void *words) {
+#if defined(__AVX512F__)
+    *to = (lane_longs)_mm512_cvtepi32_epi64(_mm256_loadu_si256(words));
+#elif defined(__AVX2__)
+    *to = (lane_longs)_mm256_cvtepi32_epi64(_mm_loadu_si128(words));
+#else
+    int32_t both[2];
+    memcpy(both, words, sizeof both);
+    *to = (lane_longs){(uint64_t)both[0], (uint64_t)both[1]};
 #endif
 }
 
-/* Returns whether all bits of 64 bytes are 0. */
-LANE_INLINE bool is_zero(lane_line bits) {
+/* Returns whether all bits of a vector are 0. */
+LANE_INLINE bool is_zero(const void *vector) {
 #if defined(__AVX512F__)
-    return !_mm512_test_epi32_mask((__m512i)bits, (__m512i)bits);
+    const __m512i all = _mm512_loadu_si512(vector);
+    return !_mm512_test_epi32_mask(all, all);
 #elif defined(__AVX2__)
-    __m256i half[2];
-    memcpy(half, &bits, sizeof half);
-    return _mm256_testz_si256(_mm256_or_si256(half[0], half[1]), _mm256_or_si256(half[0], half[1]));
+    const __m256i all = _mm256_loadu_si256(vector);
+    return _mm256_testz_si256(all, all);
 #else
-    return !(bits[0] | bits[1] | bits[2] | bits[3] | bits[4] | bits[5] | bits[6] | bits[7]);
+    uint64_t words[2];
+    memcpy(words, vector, sizeof words);
+    return !(words[0] | words[1]);
 #endif
 }
 
@@ -95,25 +106,25 @@ LANE_INLINE bool is_alike_narrow(const ptx_warp *w, const ptx_op *op, unsigned f
     const lane_u32 *at = ptx_at(w, op->a);
     const lane_words origin = at[first] - (lane_words){0};
     lane_words differs = {0};
-    for (unsigned i = 0; i < PTX_LANES; i += 16)
+    for (unsigned i = 0; i < PTX_LANES; i += LANE_VECTOR / 4)
         differs |= ((*(const lane_words *)(const void *)(at + i) - origin) ^
                     *(const lane_words *)(const void *)(offset + i)) &
                    *(const lane_words *)(const void *)(w->lanes + i);
-    return is_zero((lane_line)differs);
+    return is_zero(&differs);
 }
 
 LANE_INLINE bool is_alike_wide(const ptx_warp *w, const ptx_op *op, unsigned first,
                                const int32_t *offset) {
     const lane_u64 *at = ptx_at(w, op->a);
-    const lane_line origin = at[first] - (lane_line){0};
-    lane_line differs = {0};
-    for (unsigned i = 0; i < PTX_LANES; i += 8) {
-        lane_line by, lanes;
+    const lane_longs origin = at[first] - (lane_longs){0};
+    lane_longs differs = {0};
+    for (unsigned i = 0; i < PTX_LANES; i += LANE_VECTOR / 8) {
+        lane_longs by, lanes;
         widen(&by, offset + i);
         widen(&lanes, w->lanes + i);
-        differs |= ((*(const lane_line *)(const void *)(at + i) - origin) ^ by) & lanes;
+        differs |= ((*(const lane_longs *)(const void *)(at + i) - origin) ^ by) & lanes;
     }
-    return is_zero(differs);
+    return is_zero(&differs);
 }
 
 /* Returns whether the lanes lie as the last time, in the block's shared memory, or in the
@@ -371,13 +382,13 @@ LANE_INLINE void gather(void *to, const char *base, const int32_t *offset, unsig
 
 /* Copies elements that lie one behind the other. */
 LANE_INLINE void copy_row(void *to, const void *from, unsigned bytes) {
-    if (bytes < sizeof(lane_line)) {
+    if (bytes < LANE_VECTOR) {
         memcpy(to, from, bytes);
         return;
     }
-    for (unsigned at = 0; at < bytes; at += sizeof(lane_line))
-        *(lane_line *)(void *)((char *)to + at) =
-            *(const lane_line *)(const void *)((const char *)from + at);
+    for (unsigned at = 0; at < bytes; at += LANE_VECTOR)
+        *(lane_longs *)(void *)((char *)to + at) =
+            *(const lane_longs *)(const void *)((const char *)from + at);
 }
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): the macros' arguments are types. */
