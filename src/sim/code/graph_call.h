@@ -56,6 +56,6 @@ typedef struct acu_sim_graph_calls {
 } acu_sim_graph_calls;
 
 /* Sets the functions, under the lock: before there is a graph, none are needed. */
-void acu_sim_graph_calls_use(const acu_sim_graph_calls *calls);
+void acu_sim_graph_calls_use(const acu_sim_graph_calls *all);
 
 #endif

@@ -141,9 +141,9 @@ bool acu_jit_take_part(ptx_making *m, const ptx_op *op, const jit_row *k) {
             acu_x86_vector(x, X86_PERMI2D, JIT_T0, acu_jit_load(m, op->a, 8, 2 * i, JIT_T1),
                            acu_jit_source(m, op->a, 8, 2 * i + 1));
         } else {
-            acu_x86_vector(x, X86_LOAD, JIT_T1, X86_NONE, acu_jit_memory(m, op->a, i * 64u));
-            acu_x86_vector_by(x, X86_SHUFPS, JIT_T0, JIT_T1, acu_jit_memory(m, op->a, i * 64u + 32),
-                              0xdd);
+            acu_x86_vector(x, X86_LOAD, JIT_T1, X86_NONE, acu_jit_memory(m, op->a, (size_t)i * 64));
+            acu_x86_vector_by(x, X86_SHUFPS, JIT_T0, JIT_T1,
+                              acu_jit_memory(m, op->a, (size_t)i * 64 + 32), 0xdd);
             acu_x86_vector_by(x, X86_PERMQ, JIT_T0, X86_NONE, x86_in(JIT_T0), 0xd8);
         }
         store_words(m, op->d, size, false, i);
