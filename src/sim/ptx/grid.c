@@ -20,7 +20,7 @@ struct ptx_grid {
     char *bank;            /* of the launch */
     _Atomic uint64_t next; /* the next cluster */
     uint64_t count;
-    unsigned at_once;    /* clusters that a worker takes */
+    unsigned workers;    /* at most */
     unsigned size;       /* blocks of a cluster */
     unsigned most;       /* blocks that may be alive; 0: all */
     atomic_uint alive;   /* blocks that have begun, and whose cluster has not ended; with `most` */
@@ -139,16 +139,31 @@ static ptx_block *take_block(ptx_worker *worker) {
     return block;
 }
 
+/* Returns how many clusters a worker takes of those that are left: many neighbours, because a
+ * processor reads lines ahead that another one would write; few at the end, which all workers reach
+ * at about the same time; one where blocks may wait for others, which then begin in their order. */
+static uint64_t at_once(const ptx_grid *grid, uint64_t left) {
+    enum { MOST = 128, OF_A_WORKER = 8 };
+    if (grid->launch->code->spins)
+        return 1;
+    const uint64_t part = left / ((uint64_t)grid->workers * OF_A_WORKER);
+    return part < 1 ? 1 : part > MOST ? MOST : part;
+}
+
 /* Returns whether the worker has a cluster to begin: those that it took, or else the next ones. */
 static bool take_clusters(ptx_worker *worker) {
     ptx_grid *grid = worker->grid;
     if (worker->next < worker->last)
         return true;
-    worker->next = atomic_fetch_add(&grid->next, grid->at_once);
-    worker->last = worker->next + grid->at_once;
-    if (worker->last > grid->count)
-        worker->last = grid->count;
-    return worker->next < worker->last;
+    uint64_t next = atomic_load(&grid->next), last;
+    do {
+        if (next >= grid->count)
+            return false;
+        last = next + at_once(grid, grid->count - next);
+    } while (!atomic_compare_exchange_weak(&grid->next, &next, last));
+    worker->next = next;
+    worker->last = last;
+    return true;
 }
 
 /* Begins the blocks of the next cluster, for which the worker has taken room, and which come before
@@ -362,17 +377,6 @@ static void work(void *data) {
         (void)fesetenv(&before);
 }
 
-/* Returns how many clusters a worker takes at once: one where blocks may wait for others, which
- * then begin in their order. */
-static unsigned at_once(const ptx_launch *launch, uint64_t clusters) {
-    enum { MOST = 8, OF_A_WORKER = 16 };
-    if (launch->code->spins)
-        return 1;
-    const uint64_t workers = launch->workers ? launch->workers : acu_ptx_crew_most(),
-                   part = clusters / (workers * OF_A_WORKER);
-    return part < 1 ? 1 : part > MOST ? MOST : (unsigned)part;
-}
-
 int acu_ptx_grid_run(const ptx_launch *launch, ptx_fault *fault) {
     ptx_grid grid = {
         .launch = launch, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
@@ -382,7 +386,7 @@ int acu_ptx_grid_run(const ptx_launch *launch, ptx_fault *fault) {
     grid.count = (uint64_t)launch->grid[0] / size[0] * (launch->grid[1] / size[1]) *
                  (launch->grid[2] / size[2]);
     grid.most = grid.count * grid.size > launch->resident ? launch->resident : 0;
-    grid.at_once = at_once(launch, grid.count);
+    grid.workers = launch->workers ? launch->workers : acu_ptx_crew_most();
     grid.bank = aligned_alloc(64, launch->code->launch_bytes + 64);
     if (!grid.bank)
         return 2;
