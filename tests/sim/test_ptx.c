@@ -792,6 +792,42 @@ TEST(sums_of_nan) {
     }
 }
 
+/* Lanes of one address change it in their order, and each gets what it found, also in the register
+ * that it added; lanes of others in between, and a lane that does not take part, change nothing. */
+TEST(atomics_of_lanes_together) {
+    uint32_t words[32];
+    count_up(words, 32); /* word n is n; the sums are in the last ones */
+    run(WORD(".shared .b32 s[4];\n",
+             "mov.u32 %r3, %tid.x;\nst.shared.u32 [s], 0;\nst.shared.u32 [s+4], 100;\nbar.sync 0;\n"
+             "setp.ge.u32 %p1, %r3, 8;\nselp.u32 %r4, 4, 0, %p1;\nmov.u32 %r5, s;\n"
+             "add.u32 %r4, %r4, %r5;\nsetp.ne.u32 %p2, %r3, 5;\nmov.u32 %r2, %r1;\n"
+             "@%p2 atom.shared.add.u32 %r2, [%r4], %r2;\nbar.sync 0;\n"
+             "setp.ne.u32 %p3, %r3, 31;\n@%p3 bra L1;\nld.shared.u32 %r6, [s];\n"
+             "ld.shared.u32 %r7, [s+4];\nmad.lo.u32 %r2, %r7, 65536, %r6;\nL1:\n"),
+        1, 32, words, 32);
+    uint32_t low = 0, high = 100;
+    for (uint32_t n = 0; n < 31; n++) {
+        assert_int_equal(words[n], n == 5 ? 5 : n < 8 ? low : high);
+        *(n < 8 ? &low : &high) += n == 5 ? 0 : n;
+    }
+    assert_int_equal(words[31], (high + 31) << 16 | low);
+}
+
+/* The elements of a vector have the values of before the instruction: a target may be a source. */
+TEST(atomics_of_vectors_into_their_sources) {
+    uint32_t words[] = {0x3f800000, 0x40000000, 0x41000000, 0x41800000}; /* 1, 2; 8, 16 */
+    run(".version 8.1\n.target sm_90\n.address_size 64\n.entry k(.param .u64 p) {\n"
+        ".reg .b64 %d1;\n.reg .f32 %f<3>;\nld.param.u64 %d1, [p];\n"
+        "ld.global.v2.f32 {%f1, %f2}, [%d1+8];\n"
+        "atom.global.v2.add.f32 {%f2, %f1}, [%d1], {%f1, %f2};\n"
+        "st.global.v2.f32 [%d1+8], {%f2, %f1};\nret;\n}\n",
+        1, 1, words, 4);
+    assert_int_equal(words[0], 0x41100000); /* 9, */
+    assert_int_equal(words[1], 0x41900000); /* 18: what it added */
+    assert_int_equal(words[2], 0x3f800000);
+    assert_int_equal(words[3], 0x40000000);
+}
+
 /* ---- faults ---- */
 
 TEST(faults) {
@@ -867,6 +903,8 @@ int main(void) {
         C(what_printf_prints),
         C(long_texts_are_printed),
         C(sums_of_nan),
+        C(atomics_of_lanes_together),
+        C(atomics_of_vectors_into_their_sources),
         C(faults),
         C(an_instruction_that_is_not_simulated),
     };

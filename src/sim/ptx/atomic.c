@@ -9,9 +9,21 @@
 
 #include <string.h>
 
+/* The lanes that change one element: their registers, and what they get back. */
+typedef struct lanes_of {
+    char *at;
+    uint32_t lanes;
+    const void *b, *c; /* a lane's values; c of a compare-and-swap alone */
+    void *d;           /* what each lane found; NULL: nobody asks */
+    uint64_t quiet;    /* bits of a sum of f64 that is NaN */
+} lanes_of;
+
+typedef void change_lanes(const ptx_atomic *a, const lanes_of *of);
+
 struct ptx_atomic {
     ptx_space space;
     ptx_change change;
+    change_lanes *run;
     ptx_type type;
     unsigned size, count; /* bytes of an element, and elements of a vector */
     bool returns;         /* atom; red does not */
@@ -61,19 +73,24 @@ static uint64_t combine_float(ptx_change kind, ptx_type type, uint64_t a, uint64
     }
 }
 
-static bool is_below(ptx_type type, uint64_t a, uint64_t b) {
+static inline bool is_below(ptx_type type, uint64_t a, uint64_t b) {
     return type == PTX_S32   ? (int32_t)a < (int32_t)b
            : type == PTX_S64 ? (int64_t)a < (int64_t)b
                              : a < b;
 }
 
-/* Returns what the memory has afterwards. */
-static uint64_t combine(ptx_change change, ptx_type type, uint64_t old, uint64_t b, uint64_t c) {
-    bool is_float = type == PTX_F32 || type == PTX_F64 || type == PTX_F16 || type == PTX_BF16 ||
-                    type == PTX_F16X2 || type == PTX_BF16X2;
+/* Returns what the memory has afterwards. The compiler makes one of it for each change and type
+ * that is a constant. */
+static inline __attribute__((always_inline)) uint64_t combine(ptx_change change, ptx_type type,
+                                                              uint64_t old, uint64_t b,
+                                                              uint64_t c) {
+    const bool is_float = type == PTX_F32 || type == PTX_F64 || type == PTX_F16 ||
+                          type == PTX_BF16 || type == PTX_F16X2 || type == PTX_BF16X2;
     switch (change) {
     case PTX_CHANGE_ADD:
-        return is_float ? combine_float(PTX_CHANGE_ADD, type, old, b) | c : old + b;
+        return type == PTX_F32 ? of_float(number(as_float(old) + as_float(b)))
+               : is_float      ? combine_float(PTX_CHANGE_ADD, type, old, b)
+                               : old + b;
     case PTX_CHANGE_MIN:
         return is_float                 ? combine_float(PTX_CHANGE_MIN, type, old, b)
                : is_below(type, b, old) ? b
@@ -99,28 +116,83 @@ static uint64_t combine(ptx_change change, ptx_type type, uint64_t old, uint64_t
     }
 }
 
-/* Changes an element of memory, also if another thread of the host does so at the same time. */
+/* Changes the element by what each lane has, in the order of the lanes: as if no other thread came
+ * between. What lanes found is written at the end: a register may be source and target. */
 #define CHANGE(bits)                                                                               \
-    static uint64_t change_##bits(ptx_change change, ptx_type type, char *at, uint64_t b,          \
-                                  uint64_t c) {                                                    \
-        uint##bits##_t *p = (uint##bits##_t *)(void *)at,                                          \
-                       old = __atomic_load_n(p, __ATOMIC_RELAXED), wanted;                         \
-        do                                                                                         \
-            wanted = (uint##bits##_t)combine(change, type, old, b, c);                             \
-        while (!__atomic_compare_exchange_n(p, &old, wanted, true, __ATOMIC_SEQ_CST,               \
-                                            __ATOMIC_RELAXED));                                    \
-        return old;                                                                                \
+    static inline __attribute__((always_inline)) void change_##bits(                               \
+        ptx_change change, ptx_type type, const lanes_of *of) {                                    \
+        uint##bits##_t *p = (uint##bits##_t *)(void *)of->at, found[PTX_LANES], now,               \
+                       old = __atomic_load_n(p, __ATOMIC_RELAXED);                                 \
+        const uint##bits##_t *b = of->b, *c = of->c;                                               \
+        do {                                                                                       \
+            now = old;                                                                             \
+            for (uint32_t left = of->lanes; left; left &= left - 1) {                              \
+                const unsigned lane = (unsigned)__builtin_ctz(left);                               \
+                found[lane] = now;                                                                 \
+                now = (uint##bits##_t)combine(change, type, now, b[lane],                          \
+                                              change == PTX_CHANGE_CAS ? c[lane] : 0);             \
+                if (change == PTX_CHANGE_ADD && type == PTX_F64 && is_nan_f64(now))                \
+                    now |= (uint##bits##_t)of->quiet;                                              \
+            }                                                                                      \
+        } while (!__atomic_compare_exchange_n(p, &old, now, false, __ATOMIC_SEQ_CST,               \
+                                              __ATOMIC_RELAXED));                                  \
+        for (uint32_t left = of->d ? of->lanes : 0; left; left &= left - 1) {                      \
+            const unsigned lane = (unsigned)__builtin_ctz(left);                                   \
+            ((uint##bits##_t *)of->d)[lane] = found[lane];                                         \
+        }                                                                                          \
     }
 CHANGE(16)
 CHANGE(32)
 CHANGE(64)
 #undef CHANGE
 
+/* Any change of any type. */
+static void change_any(const ptx_atomic *a, const lanes_of *of) {
+    if (a->size == 8)
+        change_64(a->change, a->type, of);
+    else if (a->size == 4)
+        change_32(a->change, a->type, of);
+    else
+        change_16(a->change, a->type, of);
+}
+
+/* The changes that programs make most. */
+#define FREQUENT(F)                                                                                \
+    F(ADD, U32, 32)                                                                                \
+    F(ADD, S32, 32) F(ADD, U64, 64) F(ADD, F32, 32) F(ADD, F64, 64) F(MIN, S32, 32)                \
+        F(MIN, U32, 32) F(MAX, S32, 32) F(MAX, U32, 32) F(MIN, U64, 64) F(MAX, U64, 64)            \
+            F(MIN, S64, 64) F(MAX, S64, 64) F(INC, U32, 32) F(DEC, U32, 32) F(AND, B32, 32)        \
+                F(OR, B32, 32) F(XOR, B32, 32) F(EXCH, B32, 32) F(EXCH, B64, 64) F(CAS, B32, 32)   \
+                    F(CAS, B64, 64)
+#define ONE(change, type, bits)                                                                    \
+    static void change_##change##_##type(const ptx_atomic *a, const lanes_of *of) {                \
+        (void)a;                                                                                   \
+        change_##bits(PTX_CHANGE_##change, PTX_##type, of);                                        \
+    }
+FREQUENT(ONE)
+#undef ONE
+
+/* Returns what makes the change. */
+static change_lanes *changer_of(ptx_change change, ptx_type type) {
+#define ONE(made, of, bits)                                                                        \
+    if (change == PTX_CHANGE_##made && type == PTX_##of)                                           \
+        return change_##made##_##of;
+    FREQUENT(ONE)
+#undef ONE
+    return change_any;
+}
+
 uint64_t acu_ptx_change(ptx_change change, ptx_type type, char *at, uint64_t b, uint64_t c) {
-    size_t size = acu_ptx_type_size(type);
-    return size == 8   ? change_64(change, type, at, b, c)
-           : size == 4 ? change_32(change, type, at, b, c)
-                       : change_16(change, type, at, b, c);
+    const ptx_atomic a = {
+        .change = change, .type = type, .size = (unsigned)acu_ptx_type_size(type)};
+    _Alignas(8) char values[3][8] = {{0}}; /* b, c, and what was there */
+    uint64_t old;
+    memcpy(values[0], &b, sizeof b);
+    memcpy(values[1], &c, sizeof c);
+    change_any(&a,
+               &(lanes_of){.at = at, .lanes = 1, .b = values[0], .c = values[1], .d = values[2]});
+    memcpy(&old, values[2], sizeof old);
+    return old;
 }
 
 bool acu_ptx_is_reduction(ptx_change change, ptx_type type) {
@@ -163,35 +235,60 @@ bool acu_ptx_atomic_changes(const ptx_warp *w, const ptx_atomic *a, unsigned lan
 }
 
 /* Shared memory adds no f64: a GPU adds as its instruction does, which makes NaN quiet. */
-static uint64_t quieting(const ptx_warp *w, const ptx_atomic *a, const char *at, uint64_t b) {
-    uint64_t old;
-    const bool is_shared =
-        (size_t)(at - w->block->shared) < w->block->shared_bytes && a->type == PTX_F64;
-    if (!is_shared || a->change != PTX_CHANGE_ADD)
-        return 0;
-    memcpy(&old, at, sizeof old);
-    return is_nan_f64(b) || is_nan_f64(old) ? UINT64_C(1) << 51 : 0;
+static uint64_t quieting(const ptx_warp *w, const char *at) {
+    return (size_t)(at - w->block->shared) < w->block->shared_bytes ? UINT64_C(1) << 51 : 0;
 }
 
-static void do_atomic(ptx_warp *w, const ptx_op *op) {
+/* Returns the first of the lanes and those after it that have its address. */
+static uint32_t of_one_address(const ptx_op *op, const void *address, uint32_t lanes) {
+    const unsigned first = (unsigned)__builtin_ctz(lanes);
+    uint32_t same = 0;
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left);
+        if (op->flags ? ((const uint32_t *)address)[lane] != ((const uint32_t *)address)[first]
+                      : ((const uint64_t *)address)[lane] != ((const uint64_t *)address)[first])
+            break;
+        same |= UINT32_C(1) << lane;
+    }
+    return same;
+}
+
+/* Changes what the lanes' addresses name; `b` has the lanes' values of each element. */
+static void change_memory(ptx_warp *w, const ptx_op *op, const void *const *b) {
     const ptx_atomic *a = op->more;
     const void *address = ptx_at(w, op->a);
-    for (uint32_t left = w->mask; left; left &= left - 1) {
-        unsigned lane = (unsigned)__builtin_ctz(left), bytes = a->size * a->count;
+    const unsigned bytes = a->size * a->count;
+    for (uint32_t left = w->mask, some; left; left &= ~some) {
+        const unsigned lane = (unsigned)__builtin_ctz(left);
+        some = of_one_address(op, address, left);
         uint64_t where =
             op->flags ? ((const uint32_t *)address)[lane] : ((const uint64_t *)address)[lane];
         where += (uint64_t)op->value;
         where = op->flags ? (uint32_t)where : where; /* 32 bits wrap around */
         char *at = acu_ptx_memory_at(w, op, lane, a->space, where, bytes, bytes, true);
-        for (unsigned n = 0; n < a->count; n++) {
-            uint64_t b = get(w, a->b[n], lane, a->size), c = a->change == PTX_CHANGE_CAS
-                                                                 ? get(w, a->c, lane, a->size)
-                                                                 : quieting(w, a, at, b);
-            uint64_t old = acu_ptx_change(a->change, a->type, at + (size_t)n * a->size, b, c);
-            if (a->returns)
-                memcpy((char *)ptx_at(w, a->d[n]) + (size_t)lane * a->size, &old, a->size);
-        }
+        for (unsigned n = 0; n < a->count; n++)
+            a->run(a, &(lanes_of){.at = at + (size_t)n * a->size,
+                                  .lanes = some,
+                                  .b = b[n],
+                                  .c = ptx_at(w, a->c),
+                                  .d = a->returns ? ptx_at(w, a->d[n]) : NULL,
+                                  .quiet = quieting(w, at)});
     }
+}
+
+static void do_atomic(ptx_warp *w, const ptx_op *op) {
+    const ptx_atomic *a = op->more;
+    change_memory(w, op, &(const void *){ptx_at(w, a->b[0])});
+}
+
+/* The elements of a vector: a register with a value may be the target of an element before it. */
+static void do_vector(ptx_warp *w, const ptx_op *op) {
+    const ptx_atomic *a = op->more;
+    uint64_t values[8][PTX_LANES];
+    const void *b[8];
+    for (unsigned n = 0; n < a->count; n++)
+        b[n] = memcpy(values[n], ptx_at(w, a->b[n]), PTX_LANES * (size_t)a->size);
+    change_memory(w, op, b);
 }
 
 static void read_atomic(ptx_lowering *l, const ptx_instruction *i, ptx_atomic *a) {
@@ -216,6 +313,7 @@ static void read_atomic(ptx_lowering *l, const ptx_instruction *i, ptx_atomic *a
     if (kind < 0 || a->size < 2 || (a->size > 8 && !(exchanges && a->count == 1)))
         acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
     a->change = (ptx_change)kind;
+    a->run = changer_of(a->change, a->type);
     const bool is_half =
         a->type == PTX_F16 || a->type == PTX_BF16 || a->type == PTX_F16X2 || a->type == PTX_BF16X2;
     const bool is_bits = a->type == PTX_B32 || a->type == PTX_B64;
@@ -265,7 +363,7 @@ void acu_ptx_lower_atom(ptx_lowering *l, const ptx_instruction *i) {
                                              .sets = a->change == PTX_CHANGE_EXCH,
                                              .swaps = a->change == PTX_CHANGE_CAS,
                                              .atomic = a});
-    ptx_op *op = acu_ptx_emit(l, do_atomic);
+    ptx_op *op = acu_ptx_emit(l, a->count > 1 ? do_vector : do_atomic);
     op->a = address.slot;
     op->value = address.offset;
     op->flags = address.narrow;

@@ -17,9 +17,8 @@ typedef enum ptx_change {
     PTX_CHANGE_CAS
 } ptx_change;
 
-/* Changes an element of memory by `b`, and of a compare-and-swap to `c`; a sum of floating point
- * gets the bits of `c`, too. Also if another thread of the host changes it at the same time.
- * Returns what was there before. */
+/* Changes an element of memory by `b`, and of a compare-and-swap to `c`, also if another thread of
+ * the host changes it at the same time. Returns what was there before. */
 uint64_t acu_ptx_change(ptx_change change, ptx_type type, char *at, uint64_t b, uint64_t c);
 
 /* Returns whether an asynchronous copy can change elements of the type so. */
