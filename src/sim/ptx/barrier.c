@@ -79,12 +79,12 @@ static ptx_step arrive(ptx_warp *w, const ptx_op *op) {
     block->used |= 1u << number;
     if (kind->reduction) {
         uint32_t lanes = *(const uint32_t *)ptx_at(w, kind->predicate);
-        barrier->count += (unsigned)__builtin_popcount(lanes & s->mask);
+        barrier->count += ptx_count_lanes(lanes & s->mask);
     }
     /* A barrier counts whole warps: lanes that the warp does not have count with the last of those
      * that it has. */
     if ((acu_ptx_warp_waiting(w, number) | s->mask) == ptx_alive(w))
-        barrier->absent += (unsigned)__builtin_popcount(~ptx_alive(w));
+        barrier->absent += PTX_LANES - ptx_count_lanes(ptx_alive(w));
     if (!kind->waits) {
         s->pc++;
         try_barrier(block, number);

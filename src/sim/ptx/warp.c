@@ -268,9 +268,9 @@ static bool run_split(ptx_warp *w) {
 /* Makes the ready split the current one that was chosen the longest time ago; of several those
  * behind the current one first. False if none is ready. */
 static bool choose(ptx_warp *w) {
-    unsigned chosen = w->split_count;
-    for (unsigned n = 1; n <= w->split_count; n++) {
-        unsigned i = (w->current + n) % w->split_count;
+    unsigned chosen = w->split_count, i = w->current;
+    for (unsigned n = 0; n < w->split_count; n++) {
+        i = i + 1 < w->split_count ? i + 1 : 0;
         if (w->splits[i].wait == PTX_READY &&
             (chosen == w->split_count || w->splits[i].turn < w->splits[chosen].turn))
             chosen = i;

@@ -100,9 +100,14 @@ static inline uint32_t ptx_alive(const ptx_warp *warp) {
     return warp->exists & ~warp->ended;
 }
 
-/* Returns how many lanes there are; most often it is all, and old processors count slowly. */
+/* Returns how many lanes there are: most often all. __builtin_popcount() is a call of libgcc where
+ * code is for all processors of x86-64. */
 static inline unsigned ptx_count_lanes(uint32_t lanes) {
-    return lanes == ~UINT32_C(0) ? PTX_LANES : (unsigned)__builtin_popcount(lanes);
+    if (lanes == ~UINT32_C(0))
+        return PTX_LANES;
+    lanes -= lanes >> 1 & 0x55555555;
+    lanes = (lanes & 0x33333333) + (lanes >> 2 & 0x33333333);
+    return ((lanes + (lanes >> 4)) & 0x0f0f0f0f) * UINT32_C(0x01010101) >> 24;
 }
 
 static inline ptx_split *ptx_current(ptx_warp *warp) {

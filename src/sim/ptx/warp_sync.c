@@ -63,13 +63,19 @@ static void do_sync(ptx_warp *w, uint32_t pc, uint32_t lanes) {
     op->masked(w, op);
 }
 
+/* Returns whether lanes wait at a .sync operation. */
+static bool is_waiting(const ptx_warp *w) {
+    for (unsigned i = 0; i < w->split_count; i++)
+        if (w->splits[i].wait == PTX_AT_SYNC)
+            return true;
+    return false;
+}
+
 bool acu_ptx_warp_finish_sync(ptx_warp *w, bool anyway) {
-    if (!w->split_count)
+    if (!is_waiting(w))
         return false;
     uint32_t masks[PTX_LANES] = {0}, mask = w->mask;
     const uint32_t waiting = waiting_lanes(w, masks);
-    if (!waiting)
-        return false;
     const uint32_t complete = anyway ? waiting : complete_lanes(w, waiting, masks);
     ptx_frame *frame = w->frame;
     for (unsigned i = 0; i < w->split_count; i++) {
