@@ -28,6 +28,10 @@ LANES = {
     "pred": "pred",
 }
 WIDE = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
+# What takes a few instructions for a vector of words.
+SHORT = {"UINT32_C", "number", "fma_rn_float", *(f"{name}_rn_float" for name in ("add", "sub", "mul"))} | {
+    f"{name}_{kind}32" for name in ("add", "sub", "mul") for kind in "us"
+}
 SOURCES = "abcf"  # the names of sources in the order in which they are written; `e` is a second result
 
 
@@ -113,7 +117,13 @@ class Variant:
                 last.append(f"{name}[i] = {value};")  # a result may be where a source is
         stores += last
         loop = stores[0] if len(stores) == 1 else "{ " + " ".join(stores) + " }"
-        return "\n".join([*lines, f"EACH_LANE {loop}", *packs])
+        each = "EACH_LANE_SHORT" if self._is_short(loop) else "EACH_LANE"
+        return "\n".join([*lines, f"{each} {loop}", *packs])
+
+    def _is_short(self, loop: str) -> bool:
+        """Whether the loop is a few instructions for a vector of lanes: of words, with common arithmetic."""
+        words = all(size_of(ptx_type) in (0, 4) for ptx_type in self.types.values())
+        return words and all(name in SHORT for name in re.findall(r"\b(\w+)\(", loop))
 
 
 @dataclass(frozen=True)

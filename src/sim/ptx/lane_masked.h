@@ -9,6 +9,16 @@ LANE_INLINE void blend_4(lane_u32 *d, const lane_u32 *s, uint32_t mask) {
         _mm512_storeu_si512(d + i, _mm512_mask_blend_epi32((__mmask16)(mask >> i),
                                                            _mm512_loadu_si512(d + i),
                                                            _mm512_loadu_si512(s + i)));
+#elif defined(__AVX2__)
+    const __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < PTX_LANES; i += 8) {
+        const __m256i all = _mm256_set1_epi32((int)(mask >> i)),
+                      lanes = _mm256_cmpeq_epi32(_mm256_and_si256(all, each), each);
+        _mm256_storeu_si256((void *)(d + i),
+                            _mm256_blendv_epi8(_mm256_loadu_si256((const void *)(d + i)),
+                                               _mm256_loadu_si256((const void *)(s + i)), lanes));
+    }
 #else
     EACH_LANE d[i] ^= (d[i] ^ s[i]) & -(mask >> i & 1);
 #endif
@@ -91,7 +101,36 @@ MASKED(4)
 MASKED(8)
 MASKED(16)
 
+static void permute(uint32_t *d, const uint32_t *words, const uint32_t *from, uint32_t mask) {
+    lane_u32 all[PTX_LANES];
+#if defined(__AVX512F__)
+    const __m512i low = _mm512_loadu_si512(words), high = _mm512_loadu_si512(words + 16);
+    for (unsigned i = 0; i < PTX_LANES; i += 16)
+        _mm512_storeu_si512(all + i,
+                            _mm512_permutex2var_epi32(low, _mm512_loadu_si512(from + i), high));
+#elif defined(__AVX2__)
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < PTX_LANES; i += 8) {
+        const __m256i at = _mm256_loadu_si256((const void *)(from + i)),
+                      quarter = _mm256_srli_epi32(at, 3);
+        __m256i value = _mm256_setzero_si256();
+#pragma GCC unroll 4
+        for (int n = 0; n < PTX_LANES / 8; n++) {
+            const __m256i part = _mm256_loadu_si256((const void *)(words + (size_t)n * 8));
+            value = _mm256_blendv_epi8(value, _mm256_permutevar8x32_epi32(part, at),
+                                       _mm256_cmpeq_epi32(quarter, _mm256_set1_epi32(n)));
+        }
+        _mm256_storeu_si256((void *)(all + i), value);
+    }
+#else
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        all[i] = words[from[i]];
+#endif
+    blend_4(d, all, mask);
+}
+
 const ptx_masked_handlers MASKED_HANDLERS = {
     .of_size = {masked_0, masked_2, masked_4, masked_8, masked_16},
     .guarded = {guarded_0, guarded_2, guarded_4, guarded_8, guarded_16},
+    .permute = permute,
 };

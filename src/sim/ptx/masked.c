@@ -9,7 +9,7 @@ extern const ptx_masked_handlers acu_ptx_masked_handlers_v1;
 extern const ptx_masked_handlers acu_ptx_masked_handlers_v3, acu_ptx_masked_handlers_v4;
 #endif
 
-static const ptx_masked_handlers *handlers(void) {
+const ptx_masked_handlers *acu_ptx_masked_handlers(void) {
 #if defined(PTX_HAS_LEVELS)
     switch (acu_ptx_processor_level()) {
     case 4:
@@ -35,11 +35,11 @@ static bool is_one_of(ptx_handler *const *all, ptx_handler *handler) {
 }
 
 ptx_handler *acu_ptx_masked(unsigned size) {
-    return handlers()->of_size[place_of_size(size)];
+    return acu_ptx_masked_handlers()->of_size[place_of_size(size)];
 }
 
 bool acu_ptx_is_masked(ptx_handler *handler) {
-    return is_one_of(handlers()->of_size, handler);
+    return is_one_of(acu_ptx_masked_handlers()->of_size, handler);
 }
 
 /* `more` is the operation without its guard, which is more than computing. */
@@ -59,7 +59,7 @@ static void guarded(ptx_warp *w, const ptx_op *op) {
 
 void acu_ptx_guard(ptx_op *op, const ptx_op *inner, ptx_slot guard, bool negated) {
     ptx_handler *handler = acu_ptx_is_masked(inner->masked)
-                               ? handlers()->guarded[place_of_size(inner->size)]
+                               ? acu_ptx_masked_handlers()->guarded[place_of_size(inner->size)]
                                : guarded;
     *op = (ptx_op){.full = handler,
                    .masked = handler,
@@ -70,5 +70,5 @@ void acu_ptx_guard(ptx_op *op, const ptx_op *inner, ptx_slot guard, bool negated
 }
 
 bool acu_ptx_is_guarded(ptx_handler *handler) {
-    return handler == guarded || is_one_of(handlers()->guarded, handler);
+    return handler == guarded || is_one_of(acu_ptx_masked_handlers()->guarded, handler);
 }

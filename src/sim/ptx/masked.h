@@ -7,6 +7,11 @@
 typedef struct ptx_masked_handlers {
     ptx_handler *of_size[5]; /* by the result: predicates, elements of 2, 4, 8, 16 bytes */
     ptx_handler *guarded[5]; /* the same, by a predicate */
+    /* Gives each lane of the mask the word of the lane that `from` names. */
+    void (*permute)(uint32_t *d, const uint32_t *words, const uint32_t *from, uint32_t mask);
 } ptx_masked_handlers;
+
+/* Returns those for this processor. */
+const ptx_masked_handlers *acu_ptx_masked_handlers(void);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "sim/ptx/check_inside.h"
 #include "sim/ptx/lower_inside.h"
+#include "sim/ptx/masked.h"
 
 #include <string.h>
 
@@ -71,18 +72,10 @@ static void find_sources(ptx_shuffle *s, const ptx_operand *by, const ptx_operan
 
 void acu_ptx_shuffle(ptx_warp *w, const ptx_op *op) {
     const ptx_shuffle *s = op->more;
-    const uint32_t *by = ptx_at(w, s->by), *clamp = ptx_at(w, s->clamp), *lanes = w->lanes;
-    uint32_t value[PTX_LANES], from[PTX_LANES], *d = ptx_at(w, op->d), inside = s->inside;
-    const bool all = s->is_fixed && w->mask == ~UINT32_C(0);
-    memcpy(value, ptx_at(w, s->value), sizeof value);
-    for (unsigned i = 0; i < PTX_LANES && all; i++)
-        d[i] = value[s->from[i]];
-    for (unsigned i = 0; i < PTX_LANES && s->is_fixed && !all; i++)
-        d[i] = lanes[i] ? value[s->from[i]] : d[i];
+    uint32_t inside = s->inside, from[PTX_LANES];
     if (!s->is_fixed)
-        inside = source_lanes(s->mode, by, clamp, from);
-    for (unsigned i = 0; i < PTX_LANES && !s->is_fixed; i++)
-        d[i] = lanes[i] ? value[from[i]] : d[i];
+        inside = source_lanes(s->mode, ptx_at(w, s->by), ptx_at(w, s->clamp), from);
+    s->permute(ptx_at(w, op->d), ptx_at(w, s->value), s->is_fixed ? s->from : from, w->mask);
     if (s->predicate != UINT32_MAX) {
         uint32_t *p = ptx_at(w, s->predicate);
         *p = (*p & ~w->mask) | (inside & w->mask);
@@ -124,6 +117,7 @@ void acu_ptx_lower_shfl(ptx_lowering *l, const ptx_instruction *i) {
         acu_ptx_mismatch(l);
     ptx_shuffle *s = acu_ptx_lower_alloc(l, sizeof *s);
     s->mode = mode;
+    s->permute = acu_ptx_masked_handlers()->permute;
     find_sources(s, &i->operands[first + 1], &i->operands[first + 2]);
     s->value = acu_ptx_source(l, &i->operands[first], PTX_B32);
     s->by = acu_ptx_source(l, &i->operands[first + 1], PTX_B32);

@@ -11,6 +11,8 @@ typedef struct ptx_shuffle {
     bool is_fixed; /* `by` and `clamp` are numbers: each lane always takes the value of */
     uint32_t from[PTX_LANES];
     uint32_t inside; /* the predicate then */
+    /* Gives each lane of the mask the word of the lane that `from` names. */
+    void (*permute)(uint32_t *d, const uint32_t *words, const uint32_t *from, uint32_t mask);
 } ptx_shuffle;
 
 ptx_handler acu_ptx_shuffle;
