@@ -114,6 +114,20 @@ TEST(waits_ask_an_mbarrier_seldom) {
         assert_in_range(tries[n], 100, 300);
 }
 
+/* What one thread makes invalid another may still ask: the answer is that of the last phase. A test
+ * of libcu++'s pipelines does so, and ends on an H200. */
+TEST(an_mbarrier_keeps_its_phase_when_it_is_invalid) {
+    uint32_t words[2] = {9, 9};
+    run(BARRIER "mbarrier.init.shared.b64 [m], 1;\nmbarrier.arrive.shared.b64 %d2, [m];\n"
+                "mbarrier.inval.shared.b64 [m];\n"
+                "mbarrier.test_wait.shared.b64 %p1, [m], %d2;\nselp.u32 %r1, 1, 0, %p1;\n"
+                "mbarrier.test_wait.parity.shared.b64 %p1, [m], 1;\nselp.u32 %r2, 1, 0, %p1;\n"
+                "st.global.v2.u32 [%d1], {%r1, %r2};\nret;\n}\n",
+        1, 1, words, 2);
+    assert_int_equal(words[0], 1);
+    assert_int_equal(words[1], 0);
+}
+
 TEST(mistakes_with_an_mbarrier) {
     fault(BARRIER "mbarrier.init.shared.b64 [m], 0;\nret;\n}\n", CUDA_ERROR_LAUNCH_FAILED);
     fault(BARRIER "mbarrier.init.shared.b64 [m], 1;\nmbarrier.arrive.shared.b64 _, [m], 2;\n"
@@ -383,6 +397,7 @@ int main(void) {
         C(phases_of_an_mbarrier),
         C(waits_ask_an_mbarrier_seldom),
         C(a_bulk_copy_and_its_mbarrier),
+        C(an_mbarrier_keeps_its_phase_when_it_is_invalid),
         C(mistakes_with_an_mbarrier),
         C(bulk_copies_that_reduce),
         C(blocks_of_a_cluster_share_memory),

@@ -147,8 +147,7 @@ static void do_lane(ptx_warp *w, const ptx_op *op, unsigned lane) {
     case INIT:
         do_init(w, op, lane, object);
         break;
-    case INVAL:
-        memset(object, 0, 8);
+    case INVAL: /* the bits stay, so that a thread that waits still sees the phase */
         break;
     case ARRIVE:
     case ARRIVE_DROP:
