@@ -1,7 +1,8 @@
 /*
  * Reads each form of each instruction of the PTX manual with each of its types, as cells.txt has
  * them: what is said to be executed is lowered, and what is said to be refused is refused by its
- * name. ptx_cells FILE
+ * name. Of each instruction of targets.txt the first .target is refused, the second is not.
+ * ptx_cells CELLS TARGETS
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,39 +70,67 @@ static void read_cell(const char *const *cell) {
     acu_ptx_module_free(module);
 }
 
-/* Splits a line at its tabulators. */
-static int split(char *line, const char **cell) {
+/* Reads the instruction for the target. Returns whether that is refused as too old. */
+static int is_too_old(const char *target, const char *instruction) {
+    const char *const cell[FIELDS] = {"", "", "", target, instruction};
+    char text[2 * LINE];
+    ptx_module *module = NULL;
+    ptx_error error = {.text = ""};
+    write_text(text, sizeof text, cell);
+    const ptx_result result = acu_ptx_parse(text, strlen(text), PTX_NEWEST, &module, &error);
+    if (result || (acu_ptx_validate(module, &error) && !strstr(error.text, ".target")))
+        fail(cell, "is refused otherwise", error.text);
+    acu_ptx_module_free(module);
+    return error.text[0] && strstr(error.text, ".target");
+}
+
+static void read_target(const char *const *row) {
+    const char *const cell[FIELDS] = {"", "", "", row[0], row[2]};
+    if (!is_too_old(row[0], row[2]))
+        fail(cell, "is not refused", "the target is too old");
+    if (is_too_old(row[1], row[2]))
+        fail(cell, "is refused for a later target", row[1]);
+}
+
+/* Splits a line at its tabulators, into so many fields. */
+static int split(char *line, const char **cell, int fields) {
     int count = 0;
     line[strcspn(line, "\n")] = '\0';
-    for (char *at = line; at && count < FIELDS; count++) {
+    for (char *at = line; at && count < fields; count++) {
         cell[count] = at;
         at = strchr(at, '\t');
         if (at)
             *at++ = '\0';
     }
-    return count == FIELDS;
+    return count == fields;
 }
 
-int main(int argc, char **argv) {
+/* Gives each row of the file to the function. Returns how many there were; -1: there is no such
+ * file, or a line is no row. */
+static int read_rows(const char *name, int fields, void (*read)(const char *const *)) {
     char line[LINE];
     const char *cell[FIELDS];
     int count = 0;
-    FILE *file = argc == 2 ? fopen(argv[1], "r") : NULL;
-    if (!file) {
-        fprintf(stderr, "ptx_cells FILE\n");
-        return 2;
-    }
-    while (fgets(line, sizeof line, file)) {
+    FILE *file = fopen(name, "r");
+    while (file && count >= 0 && fgets(line, sizeof line, file)) {
         if (line[0] == '#')
             continue;
-        if (!split(line, cell)) {
-            fprintf(stderr, "not a cell: %s\n", line);
-            return 2;
-        }
-        read_cell(cell);
-        count++;
+        count = split(line, cell, fields) ? count + 1 : -1;
+        if (count > 0)
+            read(cell);
     }
-    fclose(file);
-    printf("%d cells, %d wrong\n", count, failures);
-    return count && !failures ? 0 : 1;
+    if (file)
+        fclose(file);
+    return file ? count : -1;
+}
+
+int main(int argc, char **argv) {
+    if (argc != 3) {
+        fprintf(stderr, "ptx_cells CELLS TARGETS\n");
+        return 2;
+    }
+    const int cells = read_rows(argv[1], FIELDS, read_cell),
+              targets = read_rows(argv[2], 3, read_target);
+    printf("%d cells, %d targets, %d wrong\n", cells, targets, failures);
+    return cells > 0 && targets > 0 && !failures ? 0 : 1;
 }

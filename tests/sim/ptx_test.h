@@ -4,7 +4,7 @@
 
 #include "driver_test.h"
 
-#define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
+#define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n"
 
 static inline CUmodule load_text(const char *text) {
     CUmodule module = NULL;

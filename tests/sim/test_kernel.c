@@ -130,7 +130,8 @@ TEST(a_kernel_without_a_function) {
     OK(cudaDeviceSynchronize());
     static const char text[] =
         ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry tensor() {\n"
-        "tcgen05.fence::before_thread_sync;\nret;\n}\n";
+        ".reg .b32 %r<5>; .reg .b64 %d;\ntex.2dms.v4.u32.s32 {%r1, %r2, %r3, %r4}, "
+        "[%d, {%r1, %r2, %r3, %r3}];\nret;\n}\n";
     cudaLibrary_t newer;
     cudaKernel_t tensor;
     OK(cudaLibraryLoadData(&newer, text, NULL, NULL, 0, NULL, NULL, 0));

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#undef HEAD
+#define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
+
 static const char callee[] =
     HEAD ".visible .func (.reg .b32 r) twice(.reg .b32 x) {\nadd.u32 r, x, x;\nret;\n}\n";
 static const char caller[] =
@@ -164,14 +167,16 @@ TEST(inputs_that_are_refused) {
     static const char wrong[] = HEAD ".visible .entry k() {\nbra nowhere;\nret;\n}\n",
                       tensor[] =
                           ".version 8.0\n.target sm_80\n.address_size 64\n"
-                          ".visible .entry k() {\ntcgen05.fence::before_thread_sync;\nret;\n}\n",
+                          ".visible .entry k() {\n.reg .b32 %r<2>; .reg .b64 %d;\n"
+                          "tex.2dms.v4.u32.s32 {%r1, %r1, %r1, %r1}, [%d, {%r1, %r1, %r1, %r1}];\n"
+                          "ret;\n}\n",
                       newer[] = ".version 9.9\n.target sm_80\n.address_size 64\n",
                       higher[] = ".version 8.0\n.target sm_90\n.address_size 64\n",
                       elf[64] = "\177ELF", garbage[] = "garbage, of no type that is known";
     refuses_input(wrong, sizeof wrong, NVJITLINK_INPUT_PTX, NVJITLINK_ERROR_PTX_COMPILE,
                   "ERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX (a)\n");
     refuses_input(tensor, sizeof tensor, NVJITLINK_INPUT_PTX, NVJITLINK_ERROR_OUTDATED_LIBRARY,
-                  "the simulator does not execute 'tcgen05.fence::before_thread_sync'");
+                  "the simulator does not execute 'tex.2dms.v4.u32.s32'");
     refuses_input(newer, sizeof newer, NVJITLINK_INPUT_PTX, NVJITLINK_ERROR_PTX_COMPILE,
                   "ERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX (a)\n");
     refuses_input(higher, sizeof higher, NVJITLINK_INPUT_PTX, NVJITLINK_ERROR_PTX_COMPILE,

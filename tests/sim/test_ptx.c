@@ -84,19 +84,25 @@ static const char *register_of(int size, int number, char *text) {
     return text;
 }
 
+#define NEWER ".version 9.0\n.target sm_100\n.address_size 64\n"
+
+/* Whether compute capability 10.0 is needed. */
+static bool is_newer(const row *of) {
+    return strstr(of->opcode, ".f32x2") || (of->operands > 2 && strcmp(of->opcode, "min.f32") == 0);
+}
+
 static void one_instruction(const row *of) {
     char text[2000], a[16], b[16], c[16], d[16];
     int to = of->to ? of->to : of->size;
     snprintf(
         text, sizeof text,
-        HEAD
-        ".entry k(.param .u64 p) {\n.reg .b32 %%r<8>; .reg .b64 %%d<8>;\n"
+        "%s.entry k(.param .u64 p) {\n.reg .b32 %%r<8>; .reg .b64 %%d<8>;\n"
         "ld.param.u64 %%d7, [p];\nld.global.b%d %s, [%%d7];\nld.global.b%d %s, [%%d7+8];\n"
         "ld.global.b%d %s, [%%d7+16];\n%s %s, %s%s%s%s%s;\nst.global.b%d [%%d7+24], %s;\nret;\n}\n",
-        of->size, register_of(of->size, 1, a), of->size, register_of(of->size, 2, b), of->size,
-        register_of(of->size, 3, c), of->opcode, register_of(to, 4, d), a,
-        of->operands > 1 ? ", " : "", of->operands > 1 ? b : "", of->operands > 2 ? ", " : "",
-        of->operands > 2 ? c : "", to, d);
+        is_newer(of) ? NEWER : HEAD, of->size, register_of(of->size, 1, a), of->size,
+        register_of(of->size, 2, b), of->size, register_of(of->size, 3, c), of->opcode,
+        register_of(to, 4, d), a, of->operands > 1 ? ", " : "", of->operands > 1 ? b : "",
+        of->operands > 2 ? ", " : "", of->operands > 2 ? c : "", to, d);
     uint64_t words[4] = {of->a, of->b, of->c, 0};
     run(text, 1, 1, (uint32_t *)(void *)words, 8);
     if (words[3] != of->result)
@@ -125,25 +131,15 @@ TEST(the_programs_rounding) {
 
 TEST(instructions) {
     for (size_t n = 0; n < sizeof rows / sizeof *rows; n++)
-        one_instruction(&rows[n]);
-}
-
-/* A sum of 32 bits of what has 16. */
-TEST(sums_of_narrow_floats) {
-    uint32_t words[1] = {0x3c00};
-    run(WORD(".reg .b16 %h<2>;\n.reg .f32 %f<4>;\n",
-             "cvt.u16.u32 %h1, %r1;\nadd.f32.f16 %f1, %h1, 0f40000000;\n"
-             "sub.rz.f32.f16 %f1, %h1, %f1;\nfma.rn.f32.f16 %f1, %h1, %h1, %f1;\n"
-             "add.sat.f32.f16 %f2, %h1, 0f40000000;\nadd.f32 %f1, %f1, %f2;\n"
-             "mov.b32 %r2, %f1;\n"),
-        1, 1, words, 1);
-    assert_int_equal(words[0], 0); /* 1 - (1 + 2) + 1 * 1 + saturated 3 */
-    words[0] = 0x4040;             /* 3 */
-    run(WORD(".reg .b16 %h<2>;\n.reg .f32 %f<4>;\n",
-             "cvt.u16.u32 %h1, %r1;\nfma.rn.f32.bf16 %f1, %h1, %h1, 0f3f800000;\n"
-             "sub.f32.bf16 %f1, %h1, %f1;\nmov.b32 %r2, %f1;\n"),
-        1, 1, words, 1);
-    assert_int_equal(words[0], 0xc0e00000); /* 3 - (9 + 1) */
+        if (!is_newer(&rows[n]))
+            one_instruction(&rows[n]);
+    acu_sim_reset("cc=10.0" MACHINE_MORE);
+    OK(cuInit(0));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++)
+        if (is_newer(&rows[n]))
+            one_instruction(&rows[n]);
 }
 
 TEST(carries_go_from_word_to_word) {
@@ -597,17 +593,25 @@ TEST(operands_that_do_not_suit) {
         {"set.gt.f32.f32 _, %f1, %f2;", "Result discard mode is not allowed"},
         {"add.lo.u32 %u1, %u1, %u1;", "Unexpected instruction types specified for 'add'"},
         {"cvt.rn.u32.f32 %u1, %f1;", "Unexpected instruction types specified for 'cvt'"},
+        {"bar.sync 16;", "Barrier number '16' out of range"},
+        {"bar.sync 0, 33;", "must be in multiple of warp size"},
+        {"bar.red.popc.u32 %u1, 0, 16, %p1;", "must be in multiple of warp size"},
+        {"barrier.cta.arrive.aligned 1, 0;", "requires a non-zero thread count"},
+        {"wgmma.fence.sync.aligned;", "not supported on .target 'sm_90'"},
+        {"min.f32 %f1, %f1, %f1, %f2;", "requires .target sm_100 or higher"},
+        {".reg .b32 a<3>; .reg .b32 a01;", "Duplicate definition of variable 'a01'"},
+        {".reg .b32 a2; .reg .b32 a<3>;", "Duplicate definition of variable 'a2'"},
+        {".shared .b32 a2; .reg .b32 a<3>;", "Duplicate definition of variable 'a2'"},
         {"min.f16.u32 %u1, %u1, %u1;", "Unexpected instruction types specified for 'min'"},
     };
     for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
         char text[512];
         CUmodule module = NULL;
-        snprintf(
-            text, sizeof text,
-            HEAD
-            ".shared .u32 s; .const .u32 c;\n.entry k() {\n.reg .f32 %%f<3>; "
-            ".reg .u32 %%u<3>; .reg .b64 %%d<3>; .reg .b16 %%h<3>; .reg .b8 %%b<3>;\n%s\nret;\n}\n",
-            wrong[n].instruction);
+        snprintf(text, sizeof text,
+                 HEAD ".shared .u32 s; .const .u32 c;\n.entry k() {\n.reg .f32 %%f<3>; "
+                      ".reg .u32 %%u<3>; .reg .b64 %%d<3>; .reg .b16 %%h<3>; .reg .b8 %%b<3>; "
+                      ".reg .pred %%p<2>;\n%s\nret;\n}\n",
+                 wrong[n].instruction);
         SAYS(CUDA_ERROR_INVALID_PTX, cuModuleLoadData(&module, text));
         expect_reason(wrong[n].why);
     }
@@ -630,6 +634,9 @@ TEST(registers_of_one_name) {
         1, 1, words, 2);
     assert_int_equal(words[0], 11);
     assert_int_equal(words[1], 2);
+    OK(cuModuleLoadData(&module, HEAD ".entry k() { .reg .b32 a<2>, a2, a10; .reg .b16 a1<3>; "
+                                      "{ .reg .b32 a1; } a1: ret; }"));
+    OK(cuModuleUnload(module));
     SAYS(CUDA_ERROR_INVALID_PTX,
          cuModuleLoadData(&module, HEAD ".entry k() { .reg .b32 a<2>; .reg .b16 a<3>; ret; }"));
     SAYS(CUDA_ERROR_INVALID_PTX,
@@ -847,25 +854,27 @@ TEST(faults) {
           CUDA_ERROR_ILLEGAL_INSTRUCTION); /* of a block that the cluster does not have */
 }
 
+#define SAMPLES                                                                                    \
+    ".reg .b32 %r<5>; .reg .b64 %d;\ntex.2dms.v4.u32.s32 {%r1, %r2, %r3, %r4}, [%d, {%r1, %r2, "   \
+    "%r3, %r3}];\nret;\n}\n"
+
 TEST(an_instruction_that_is_not_simulated) {
     static const char *const texts[] = {
         /* also in what the kernel calls */
-        ".version 8.6\n.target sm_90\n.address_size 64\n.entry k() {\n"
-        "tcgen05.fence::before_thread_sync;\nret;\n}\n",
-        ".version 8.6\n.target sm_90\n.address_size 64\n.func f() {\n"
-        "tcgen05.fence::before_thread_sync;\nret;\n}\n.func g() { call f; ret; }\n"
+        ".version 8.6\n.target sm_90\n.address_size 64\n.entry k() {" SAMPLES,
+        ".version 8.6\n.target sm_90\n.address_size 64\n.func f() {" SAMPLES
+        ".func g() { call f; ret; }\n"
         ".entry k() { call g; ret; }\n"};
     for (size_t n = 0; n < 2; n++) {
         CUmodule module = NULL;
         SAYS(CUDA_ERROR_NOT_SUPPORTED, cuModuleLoadData(&module, texts[n]));
         expect_reason("the simulator cannot execute the kernel \"k\"");
         expect_reason("line 5");
-        expect_reason("tcgen05.fence::before_thread_sync");
+        expect_reason("tex.2dms.v4.u32.s32");
     }
     /* a function that no kernel calls makes no difference */
-    CUmodule module =
-        load_text(".version 8.6\n.target sm_90\n.address_size 64\n.func f() {\n"
-                  "tcgen05.fence::before_thread_sync;\nret;\n}\n.entry k() { ret; }\n");
+    CUmodule module = load_text(".version 8.6\n.target sm_90\n.address_size 64\n.func f() {" SAMPLES
+                                ".entry k() { ret; }\n");
     OK(cuModuleUnload(module));
 }
 
@@ -873,7 +882,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         C(the_programs_rounding),
         C(instructions),
-        C(sums_of_narrow_floats),
         C(carries_go_from_word_to_word),
         C(a_subtraction_carries_where_it_does_not_borrow),
         C(lanes_that_go_apart),

@@ -276,7 +276,7 @@ TEST(values) {
     assert_true(words[4] == 1 && words[5] == 101);
     assert_int_equal(words[6], 8 << 20);             /* of the heap */
     assert_true(words[8] == 20 && words[14] == 96);  /* shared memory, threads */
-    assert_true(words[16] == 80 && words[17] == 90); /* PTX, machine code */
+    assert_true(words[16] == 90 && words[17] == 90); /* PTX, machine code */
     assert_int_equal(words[18], 21);
     assert_int_equal(words[19], 101); /* the last error: limits set none */
     assert_true(words[20] == UINT32_MAX && words[22] == 215 && words[23] == 0);

@@ -6,7 +6,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define HEAD ".version 8.7\n.target sm_80\n.address_size 64\n"
+#define HEAD ".version 8.7\n.target sm_90\n.address_size 64\n"
+
+static const char *target = "90"; /* of the device; texts are for it */
+
+/* Loads a text whose .target is that of HEAD. */
+static CUresult load_for_target(CUmodule *module, const char *text) {
+    char *copy = strdup(text);
+    assert_non_null(copy);
+    char *number = strstr(copy, "sm_90") + 3;
+    number[0] = target[0];
+    number[1] = target[1];
+    const CUresult result = cuModuleLoadData(module, copy);
+    free(copy);
+    return result;
+}
 
 /* Runs the kernel "k" of one pointer with a warp, to words that are in memory before and are read
  * back after. */
@@ -15,7 +29,7 @@ static void run(const char *text, uint32_t *words, size_t count) {
     CUfunction function = NULL;
     CUdeviceptr at;
     void *args[] = {&at};
-    OK(cuModuleLoadData(&module, text));
+    OK(load_for_target(&module, text));
     OK(cuModuleGetFunction(&function, module, "k"));
     OK(cuMemAlloc(&at, count * sizeof *words));
     OK(cuMemcpyHtoD(at, words, count * sizeof *words));
@@ -232,6 +246,8 @@ static void multiply_all_shapes(void) {
     static matrices all;
     for (size_t n = 0; n < sizeof mma_rows / sizeof *mma_rows; n++) {
         const mma_row *of = &mma_rows[n];
+        if (strcmp(target, "89") < 0 && (strstr(of->types, "e4m3") || strstr(of->types, "e5m2")))
+            continue;
         bool saturates = strcmp(of->more, ".satfinite") == 0;
         char opcode[128], text[8000];
         uint32_t words[32 * LANE_WORDS] = {0};
@@ -256,7 +272,9 @@ TEST(products_of_all_shapes) {
 /* Sums of integers do not depend on how many products a device adds at once. */
 TEST(products_on_older_devices) {
     begin_on("8.0");
+    target = "80";
     multiply_all_shapes();
+    target = "90";
 }
 
 /* Elements that the manual's tables say: lane, i, row and column. */
@@ -477,9 +495,12 @@ TEST(sums_of_older_devices) {
         {16, F16, ONE, {0x0c00}, {0x0c00}, 8, ONE + 4},
     };
     begin_on("8.0");
+    target = "80";
     check_sums(ampere, sizeof ampere / sizeof *ampere);
     begin_on("8.9");
+    target = "89";
     check_sums(ada, sizeof ada / sizeof *ada);
+    target = "90";
 }
 
 /* ---- wmma ---- */
@@ -728,32 +749,36 @@ TEST(a_matrix_between_lanes) {
 
 /* ---- what is refused ---- */
 
-static void refuses(CUresult code, const char *instruction, const char *reason) {
+static void refuses(CUresult code, const char *head, const char *instruction, const char *reason) {
     char text[2000];
     CUmodule module = NULL;
     snprintf(text, sizeof text,
-             HEAD
-             ".entry k() {\n.reg .b32 %%r<8>; .reg .f32 %%f<8>; .reg .b64 %%d<2>;\n%s\nret;\n}\n",
-             instruction);
+             "%s.entry k() {\n.reg .b32 %%r<8>; .reg .f32 %%f<8>; .reg .b64 %%d<2>;\n%s\nret;\n}\n",
+             head, instruction);
     SAYS(code, cuModuleLoadData(&module, text));
     expect_reason(reason);
 }
 
 TEST(what_is_refused) {
+    static const char newer[] = ".version 8.7\n.target sm_100a\n.address_size 64\n";
+    refuses(CUDA_ERROR_INVALID_PTX, HEAD,
+            "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r0, %r1}, [%d0];",
+            "not supported on .target 'sm_90'");
+    begin_on("10.0");
     refuses(
-        CUDA_ERROR_NOT_SUPPORTED,
+        CUDA_ERROR_NOT_SUPPORTED, newer,
         "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32 {%f0, %f1, %f2, %f3}, "
         "{%r0, %r1, %r2, %r3}, {%r4, %r5}, {%f0, %f1, %f2, %f3};",
         ".kind::f8f6f4 is not known");
-    refuses(CUDA_ERROR_NOT_SUPPORTED,
+    refuses(CUDA_ERROR_NOT_SUPPORTED, newer,
             "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r0, %r1}, [%d0];",
             ".m16n16 is not known");
     refuses(
-        CUDA_ERROR_INVALID_PTX,
+        CUDA_ERROR_INVALID_PTX, newer,
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, "
         "%r3}, {%r4, %r5}, {%f0, %f1, %f2, %f3};",
         "Illegal matrix shape or types");
-    refuses(CUDA_ERROR_INVALID_PTX,
+    refuses(CUDA_ERROR_INVALID_PTX, newer,
             "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1}, "
             "{%r4, %r5}, {%f0, %f1, %f2, %f3};",
             "Arguments mismatch");

@@ -32,7 +32,7 @@ static void execute(const char *instructions, uint32_t words[THREADS][SOURCES],
                     uint32_t results[THREADS]) {
     static char text[4000];
     snprintf(text, sizeof text,
-             ".version 9.0\n.target sm_100\n.address_size 64\n.entry k(.param .u64 p) {\n"
+             ".version 9.0\n.target sm_100a\n.address_size 64\n.entry k(.param .u64 p) {\n"
              ".reg .b8 %%b<4>; .reg .b16 %%h<4>; .reg .b32 %%r<9>; .reg .f32 %%f<9>;\n"
              ".reg .b64 %%d<4>;\nld.param.u64 %%d1, [p];\nmov.u32 %%r1, %%tid.x;\n"
              "mad.wide.u32 %%d2, %%r1, 12, %%d1;\nld.global.f32 %%f1, [%%d2];\n"
@@ -238,13 +238,35 @@ TEST(the_least_of_a_warp) {
     assert_int_equal(of_warp("min", values, 3), 0x7fffffff);
 }
 
+#undef HEAD
+#define HEAD ".version 9.0\n.target sm_100a\n.address_size 64\n"
+
+/* A sum of 32 bits of what has 16. */
+TEST(sums_of_narrow_floats) {
+    uint32_t words[1] = {0x3c00};
+    begin_newer();
+    run(WORD(".reg .b16 %h<2>;\n.reg .f32 %f<4>;\n",
+             "cvt.u16.u32 %h1, %r1;\nadd.f32.f16 %f1, %h1, 0f40000000;\n"
+             "sub.rz.f32.f16 %f1, %h1, %f1;\nfma.rn.f32.f16 %f1, %h1, %h1, %f1;\n"
+             "add.sat.f32.f16 %f2, %h1, 0f40000000;\nadd.f32 %f1, %f1, %f2;\n"
+             "mov.b32 %r2, %f1;\n"),
+        1, 1, words, 1);
+    assert_int_equal(words[0], 0); /* 1 - (1 + 2) + 1 * 1 + saturated 3 */
+    words[0] = 0x4040;             /* 3 */
+    run(WORD(".reg .b16 %h<2>;\n.reg .f32 %f<4>;\n",
+             "cvt.u16.u32 %h1, %r1;\nfma.rn.f32.bf16 %f1, %h1, %h1, 0f3f800000;\n"
+             "sub.f32.bf16 %f1, %h1, %f1;\nmov.b32 %r2, %f1;\n"),
+        1, 1, words, 1);
+    assert_int_equal(words[0], 0xc0e00000); /* 3 - (9 + 1) */
+}
+
 /* ---- what ptxas refuses, and what is not simulated ---- */
 
 static void try_to_load(const char *instruction, CUresult result) {
     static char text[2000];
     CUmodule module = NULL;
     snprintf(text, sizeof text,
-             ".version 9.0\n.target sm_100\n.address_size 64\n.entry k() {\n.reg .b8 %%b<4>; "
+             ".version 9.0\n.target sm_100a\n.address_size 64\n.entry k() {\n.reg .b8 %%b<4>; "
              ".reg .b16 %%h<4>; .reg .b32 %%r<9>; .reg .f32 %%f<9>; .reg .f64 %%e<9>; "
              ".reg .b64 %%d<4>;\n%s\nret;\n}\n",
              instruction);
@@ -280,7 +302,7 @@ int main(void) {
         C(numbers_of_4_and_6_bits), C(halves_of_numbers_of_4_and_6_bits),
         C(powers_of_two),           C(bits_at_random),
         C(the_least_of_three),      C(the_least_of_a_warp),
-        C(what_is_refused),
+        C(sums_of_narrow_floats),   C(what_is_refused),
     };
     return RUN(tests);
 }

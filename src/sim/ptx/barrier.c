@@ -130,6 +130,21 @@ static void lower_warp_sync(ptx_lowering *l, const ptx_instruction *i) {
     op->a = members;
 }
 
+/* Refuses numbers that ptxas refuses where they are written: of a barrier, and of threads. */
+static void check_numbers(ptx_lowering *l, const ptx_operand *number, const ptx_operand *threads,
+                          bool waits) {
+    if (number->kind == PTX_INTEGER && (uint32_t)number->bits >= PTX_BARRIERS)
+        acu_ptx_invalid(l, "Barrier number '%llu' out of range, expected to be in range [0..%d]",
+                        (unsigned long long)number->bits, PTX_BARRIERS - 1);
+    if (!threads || threads->kind != PTX_INTEGER)
+        return;
+    if (threads->bits % PTX_LANES)
+        acu_ptx_invalid(l, "Number of threads participating in barrier must be in multiple of "
+                           "warp size");
+    if (!threads->bits && !waits)
+        acu_ptx_invalid(l, "Instruction 'bar.arrive' requires a non-zero thread count argument");
+}
+
 void acu_ptx_lower_barrier(ptx_lowering *l, const ptx_instruction *i) {
     ptx_words words;
     acu_ptx_words(l, i, &words);
@@ -166,6 +181,8 @@ void acu_ptx_lower_barrier(ptx_lowering *l, const ptx_instruction *i) {
     kind->counts = left == 2;
     if (left < 1 || left > 2 || (!kind->waits && !kind->counts))
         acu_ptx_mismatch(l);
+    check_numbers(l, &i->operands[first], kind->counts ? &i->operands[first + 1] : NULL,
+                  kind->waits);
     ptx_slot number = acu_ptx_source(l, &i->operands[first], PTX_U32);
     ptx_slot threads = kind->counts ? acu_ptx_source(l, &i->operands[first + 1], PTX_U32) : 0;
     ptx_op *op = acu_ptx_emit_flow(l, arrive);

@@ -208,6 +208,9 @@ static bool lower_three(ptx_lowering *l, const ptx_instruction *i) {
     if (acu_ptx_take_type(&words) != PTX_F32)
         acu_ptx_mismatch(l);
     acu_ptx_words_end(l, &words);
+    if (l->module->target < 100)
+        acu_ptx_invalid(l, "Feature '%s with 3 input operands' requires .target sm_100 or higher",
+                        i->opcode);
     char two[32];
     snprintf(two, sizeof two, "%.3s%s%s.f32", i->opcode, flushes ? ".ftz" : "",
              keeps ? ".NaN" : "");

@@ -88,7 +88,7 @@ typedef enum kind {
 typedef struct mbarrier_op {
     kind kind;
     ptx_space space;
-    bool expects, parity, narrow;
+    bool expects, parity, narrow, completes;
     bool has_count; /* `b` is how many arrive, or bytes */
 } mbarrier_op;
 
@@ -204,7 +204,7 @@ static mbarrier_op *read_words(ptx_lowering *l, const ptx_instruction *i) {
                  : acu_ptx_take(&words, "complete_tx")   ? COMPLETE_TX
                  : acu_ptx_take(&words, "pending_count") ? PENDING_COUNT
                                                          : -1;
-    acu_ptx_take(&words, "noComplete");
+    m->completes = !acu_ptx_take(&words, "noComplete");
     m->parity = acu_ptx_take(&words, "parity");
     acu_ptx_take_one(&words, "release acquire relaxed");
     acu_ptx_take_one(&words, "cta cluster");
@@ -239,6 +239,9 @@ void acu_ptx_lower_mbarrier(ptx_lowering *l, const ptx_instruction *i) {
                                                             : 2;
     if (i->operand_count > most)
         acu_ptx_mismatch(l);
+    if (arrives && m->completes && i->operand_count > first + 1 && l->module->target < 90)
+        acu_ptx_invalid(l, "Feature 'mbarrier.arrive with count argument and without '.noComplete' "
+                           "modifier' requires .target sm_90 or higher");
     if (m->kind == PENDING_COUNT) {
         lower_pending_count(l, i);
         return;

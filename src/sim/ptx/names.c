@@ -149,3 +149,36 @@ const ptx_name *acu_ptx_names_find_registers(const ptx_names *names, const char 
                                              size_t length, unsigned scope) {
     return find_around(names, name, length, scope, true);
 }
+
+/* Returns the length of the name without the digits at its end. */
+static size_t stem_of(const ptx_name *name) {
+    size_t length = name->length;
+    while (length && name->name[length - 1] >= '0' && name->name[length - 1] <= '9')
+        length--;
+    return length;
+}
+
+/* Whether the name is that of one of the registers %r<count>: of a<3>, a1 and a01 are. */
+static bool is_numbered_by(const ptx_name *registers, const ptx_name *name) {
+    const size_t stem = stem_of(name);
+    return (name->kind == PTX_NAME_VARIABLE || name->kind == PTX_NAME_REGISTER) &&
+           stem < name->length && stem == registers->length &&
+           memcmp(registers->name, name->name, stem) == 0 &&
+           strtoull(name->name + stem, NULL, 10) < registers->count;
+}
+
+const ptx_name *acu_ptx_names_clash(const ptx_names *names, const ptx_name *name) {
+    if (name->kind != PTX_NAME_REGISTERS) {
+        const ptx_name *registers =
+            acu_ptx_names_here(names, name->name, stem_of(name), name->scope, PTX_NAME_REGISTERS);
+        return registers && is_numbered_by(registers, name) ? name : NULL;
+    }
+    for (size_t n = names->count; n; n--) {
+        const ptx_name *one = &names->list[n - 1];
+        if (one->scope < name->scope) /* the scope began behind it */
+            break;
+        if (one->scope == name->scope && is_numbered_by(name, one))
+            return one;
+    }
+    return NULL;
+}

@@ -43,6 +43,9 @@ bool acu_ptx_names_are_numbered(const ptx_names *names);
  * NULL if it is not there. */
 const ptx_name *acu_ptx_names_here(const ptx_names *names, const char *name, size_t length,
                                    unsigned scope, ptx_name_kind kind);
+/* Returns which of two names is declared twice in the scope of `name` if that is added: a1, where
+ * there are registers a<3>; NULL: none is. */
+const ptx_name *acu_ptx_names_clash(const ptx_names *names, const ptx_name *name);
 /* Returns the name in the scope or one around it, but not that of registers %r<count>; NULL if
  * there is none. */
 const ptx_name *acu_ptx_names_find(const ptx_names *names, const char *name, size_t length,

@@ -84,6 +84,10 @@ void acu_ptx_parse_add_name(ptx_parser *p, ptx_name name) {
                                ? "label"
                                : "variable",
                            name.name, name.kind == PTX_NAME_REGISTERS ? "<" : "");
+    const ptx_name *twice = acu_ptx_names_clash(p->names, &name);
+    if (twice)
+        acu_ptx_parse_fail(p, PTX_INVALID, p->text.before, "Duplicate definition of variable '%s'",
+                           twice->name);
     if (!acu_ptx_names_add(p->names, &name))
         end_without_memory(p);
 }

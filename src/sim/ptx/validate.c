@@ -9,6 +9,7 @@
 #include "sim/ptx/device_call.h"
 #include "sim/ptx/form.h"
 #include "sim/ptx/lower_inside.h"
+#include "sim/ptx/target.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -188,8 +189,10 @@ static void try_to_lower(ptx_lowering *l, const ptx_instruction *i) {
     l->instruction = i;
     l->temp_used = 0;
     l->code->count = 0;
-    if (!setjmp(l->end))
-        acu_ptx_lower_one(l, i);
+    if (setjmp(l->end))
+        return;
+    acu_ptx_check_target(l, i);
+    acu_ptx_lower_one(l, i);
 }
 
 /* Keeps why the function is not executed. */
