@@ -10,6 +10,10 @@ list(FILTER lines EXCLUDE REGEX " ((__)?cu(da)?[A-Z][A-Za-z0-9]*(_v[0-9])?(_pts?
 if(NOT text MATCHES " cuInit@@")
     message(FATAL_ERROR "the functions of libcuda are missing")
 endif()
+# Numba takes the driver's linker where a library has no functions of nvJitLink's (docs/users/python.md).
+if(text MATCHES " nvJitLink")
+    message(FATAL_ERROR "there are functions of nvJitLink's")
+endif()
 # A source that CMakeLists.txt forgot in sim_exporting would take its functions out of the library.
 foreach(name abi at current_graph damages fault findings graphics_create graphics_destroy graphics_make_current graphics_read
         graphics_write last_finding launch_graph leaks log memory_export multicast_at profile_get profile_reset register reset semaphore_create semaphore_destroy
