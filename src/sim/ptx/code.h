@@ -46,15 +46,16 @@ typedef ptx_step ptx_flow(ptx_warp *warp, const ptx_op *op);
 struct ptx_op {
     ptx_handler *full;   /* when all lanes of the warp are active; NULL: the operation is a flow */
     ptx_handler *masked; /* when some are not */
-    ptx_flow *flow;      /* NULL: the operation is plain */
-    ptx_slot d, a, b, c; /* the result and the operands */
-    ptx_slot e, f;       /* more operands, or results */
-    ptx_slot guard;      /* the predicate of a guarded operation */
-    uint32_t run;        /* how many plain operations begin here, one behind the other */
-    uint32_t step;       /* to the next operation of these that does something */
-    uint64_t changes;    /* the slots that `full` changes in all lanes, active or not */
-    int64_t value;       /* what the handler wants: an offset, a branch's target, a kind */
-    const void *more;    /* what the handler wants: in the code's arena */
+    ptx_handler *interpreted[2]; /* the same, of which each does what there is up to `step` */
+    ptx_flow *flow;              /* NULL: the operation is plain */
+    ptx_slot d, a, b, c;         /* the result and the operands */
+    ptx_slot e, f;               /* more operands, or results */
+    ptx_slot guard;              /* the predicate of a guarded operation */
+    uint32_t run;                /* how many plain operations begin here, one behind the other */
+    uint32_t step;               /* to the next operation of these that does something */
+    uint64_t changes;            /* the slots that `full` changes in all lanes, active or not */
+    int64_t value;               /* what the handler wants: an offset, a branch's target, a kind */
+    const void *more;            /* what the handler wants: in the code's arena */
     const ptx_instruction *instruction; /* for reports; NULL: none */
     uint8_t size, count;                /* bytes of an element, and how many elements */
     uint8_t flags;                      /* the handler's own */

@@ -1,27 +1,37 @@
 /* Plain operations of which some lanes are not active. lanes_v1.c, lanes_v3.c and lanes_v4.c
  * include this file. */
 
-/* Writes elements of the lanes of the mask; the others keep what they had, and are written, too: a
- * vector of which a part was stored cannot be loaded at once. */
-LANE_INLINE void blend_4(lane_u32 *d, const lane_u32 *s, uint32_t mask) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+/* Returns ~0 for each of 8 lanes whose bit is 1. */
+LANE_INLINE __m256i lanes_of_bits(uint32_t bits) {
+    const __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), each), each);
+}
+#endif
+
+/* Writes words of `a` for the lanes of the mask, and of `b` for all others. */
+LANE_INLINE void merge_4(lane_u32 *d, const lane_u32 *a, const lane_u32 *b, uint32_t mask) {
 #if defined(__AVX512F__)
     for (unsigned i = 0; i < PTX_LANES; i += 16)
         _mm512_storeu_si512(d + i, _mm512_mask_blend_epi32((__mmask16)(mask >> i),
-                                                           _mm512_loadu_si512(d + i),
-                                                           _mm512_loadu_si512(s + i)));
+                                                           _mm512_loadu_si512(b + i),
+                                                           _mm512_loadu_si512(a + i)));
 #elif defined(__AVX2__)
-    const __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
 #pragma GCC unroll 4
-    for (unsigned i = 0; i < PTX_LANES; i += 8) {
-        const __m256i all = _mm256_set1_epi32((int)(mask >> i)),
-                      lanes = _mm256_cmpeq_epi32(_mm256_and_si256(all, each), each);
+    for (unsigned i = 0; i < PTX_LANES; i += 8)
         _mm256_storeu_si256((void *)(d + i),
-                            _mm256_blendv_epi8(_mm256_loadu_si256((const void *)(d + i)),
-                                               _mm256_loadu_si256((const void *)(s + i)), lanes));
-    }
+                            _mm256_blendv_epi8(_mm256_loadu_si256((const void *)(b + i)),
+                                               _mm256_loadu_si256((const void *)(a + i)),
+                                               lanes_of_bits(mask >> i)));
 #else
-    EACH_LANE d[i] ^= (d[i] ^ s[i]) & -(mask >> i & 1);
+    EACH_LANE d[i] = b[i] ^ ((a[i] ^ b[i]) & -(mask >> i & 1));
 #endif
+}
+
+/* Writes elements of the lanes of the mask; the others keep what they had, and are written, too: a
+ * vector of which a part was stored cannot be loaded at once. */
+LANE_INLINE void blend_4(lane_u32 *d, const lane_u32 *s, uint32_t mask) {
+    merge_4(d, s, d, mask);
 }
 
 LANE_INLINE void blend_8(lane_u64 *d, const lane_u64 *s, uint32_t mask) {
@@ -87,6 +97,35 @@ LANE_INLINE void run_guarded(ptx_warp *w, const ptx_op *op, unsigned size) {
         blend(w, inner->e, elsewhere->e, inner->count - 1u, mask);
 }
 
+/* Both sides are computed for all lanes, so that neither waits for the guard. */
+LANE_INLINE void run_choice(ptx_warp *w, const ptx_op *op, bool keeps) {
+    const ptx_op *other = op + op->value, *inner = op->more, *inner_other = other->more,
+                 *a = inner->more, *b = inner_other->more;
+    const uint32_t guard = ptx_guard(w, op), yes = w->mask & guard, no = w->mask & ~guard;
+    lane_u32 *d = ptx_at(w, inner->d), *at_b = ptx_at(w, b->d);
+    if (!yes || !no) {
+        op->full(w, op);
+        other->full(w, other);
+        return;
+    }
+    a->full(w, a);
+    b->full(w, b);
+    if (keeps) {
+        blend_4(d, ptx_at(w, a->d), yes);
+        blend_4(d, at_b, no);
+    } else {
+        merge_4(d, ptx_at(w, a->d), at_b, guard);
+    }
+}
+
+static void choose_all(ptx_warp *w, const ptx_op *op) {
+    run_choice(w, op, false);
+}
+
+static void choose_some(ptx_warp *w, const ptx_op *op) {
+    run_choice(w, op, true);
+}
+
 #define MASKED(size)                                                                               \
     static void masked_##size(ptx_warp *w, const ptx_op *op) {                                     \
         run_masked(w, op, size);                                                                   \
@@ -132,5 +171,6 @@ static void permute(uint32_t *d, const uint32_t *words, const uint32_t *from, ui
 const ptx_masked_handlers MASKED_HANDLERS = {
     .of_size = {masked_0, masked_2, masked_4, masked_8, masked_16},
     .guarded = {guarded_0, guarded_2, guarded_4, guarded_8, guarded_16},
+    .choose = {choose_all, choose_some},
     .permute = permute,
 };

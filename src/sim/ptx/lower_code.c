@@ -1,6 +1,7 @@
 /* From functions to code: what is found out when all functions are there. */
 #include "sim/ptx/jit.h"
 #include "sim/ptx/lower_inside.h"
+#include "sim/ptx/masked.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,33 @@ static void add_masked(ptx_lowering *l, ptx_op *op) {
     op->more = elsewhere;
 }
 
+/* Returns whether two guarded operations give words to the same register, each for the lanes that
+ * the other one leaves out. */
+static bool are_sides(const ptx_op *op, const ptx_op *other) {
+    if (!acu_ptx_is_guarded(op->full) || other->full != op->full || other->guard != op->guard ||
+        other->negated == op->negated)
+        return false;
+    const ptx_op *a = op->more, *b = other->more;
+    return acu_ptx_is_masked(a->masked) && acu_ptx_is_masked(b->masked) && a->size == 4 &&
+           b->size == 4 && !a->count && !b->count && a->d == b->d;
+}
+
+/* Lets the interpreter do both sides of a branch at once where each is one operation; their results
+ * are in two places until then. The operation behind has its `step` already. */
+static void add_choice(ptx_op *op) {
+    ptx_op *other = op + op->step;
+    if (op->step >= op->run || !are_sides(op, other))
+        return;
+    const ptx_op *inner = other->more;
+    ((ptx_op *)(uintptr_t)inner->more)->d =
+        PTX_SLOT(PTX_BANK_WARP, PTX_SCRATCH + PTX_SCRATCH_BYTES / 2);
+    op->value = op->step;
+    op->step += other->step;
+    op->changes = ptx_slot_bit(inner->d);
+    for (unsigned n = 0; n < 2; n++)
+        op->interpreted[n] = acu_ptx_masked_handlers()->choose[n];
+}
+
 static void finish(ptx_lowering *l) {
     ptx_code *code = l->code;
     for (uint32_t n = code->count; n-- > 0;) {
@@ -87,6 +115,9 @@ static void finish(ptx_lowering *l) {
         op->changes =
             acu_ptx_is_masked(op->masked) && !op->count ? ptx_slot_bit(op->d) : PTX_ALL_SLOTS;
         op->step = n + 1 < code->count && next->full == acu_ptx_nothing ? next->step + 1 : 1;
+        op->interpreted[0] = op->full;
+        op->interpreted[1] = op->masked;
+        add_choice(op);
     }
     if (code->function_count > 1 || ptx_is_watched(code))
         code->needed = NULL;

@@ -7,6 +7,10 @@
 typedef struct ptx_masked_handlers {
     ptx_handler *of_size[5]; /* by the result: predicates, elements of 2, 4, 8, 16 bytes */
     ptx_handler *guarded[5]; /* the same, by a predicate */
+    /* Do two guarded operations, of which one has the other one's lanes and the same result of 4
+     * bytes; `value` is how far behind the first one the second one is. The first handler also
+     * writes to lanes that are not active. */
+    ptx_handler *choose[2];
     /* Gives each lane of the mask the word of the lane that `from` names. */
     void (*permute)(uint32_t *d, const uint32_t *words, const uint32_t *from, uint32_t mask);
 } ptx_masked_handlers;

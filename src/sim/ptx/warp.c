@@ -235,11 +235,11 @@ static void interpret(ptx_warp *w) {
     const ptx_op *ops = w->code->ops, *op = ops + s->pc, *end = op + op->run;
     if (s->mask == ptx_alive(w)) {
         for (; op < end; op += op->step)
-            op->full(w, op);
+            op->interpreted[0](w, op);
     } else {
         const uint64_t needed = needed_elsewhere(w);
         for (; op < end; op += op->step)
-            (op->changes & needed ? op->masked : op->full)(w, op);
+            op->interpreted[(op->changes & needed) != 0](w, op);
     }
     w->executed += (uint64_t)w->active * (ops[s->pc].run + 1);
     s->pc = (uint32_t)(op - ops);
