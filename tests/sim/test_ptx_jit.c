@@ -663,6 +663,54 @@ TEST(short_branches) {
     }
 }
 
+/* ---- barriers ---- */
+
+/* Each thread mixes its word with one of another warp, round after round. Warps whose number is odd
+ * part in each round; the second one ends after 50 rounds, and every 64th round has another
+ * barrier.
+ */
+static const char rounds[] =
+    HEAD ".entry k(.param .u64 p) {\n.reg .b32 %r<20>; .reg .b64 %d<4>; .reg .pred %p<8>;\n"
+         ".shared .align 4 .b8 s[4096];\nld.param.u64 %d1, [p];\nmov.u32 %r1, %tid.x;\n"
+         "mov.u32 %r2, %ntid.x;\nmov.u32 %r3, %ctaid.x;\nmad.lo.u32 %r4, %r3, %r2, %r1;\n"
+         "mul.wide.u32 %d2, %r4, 4;\nadd.u64 %d1, %d1, %d2;\nld.global.u32 %r5, [%d1];\n"
+         "mov.u32 %r6, s;\nshl.b32 %r7, %r1, 2;\nadd.u32 %r6, %r6, %r7;\nadd.u32 %r7, %r1, 37;\n"
+         "rem.u32 %r7, %r7, %r2;\nshl.b32 %r7, %r7, 2;\nmov.u32 %r8, s;\nadd.u32 %r7, %r7, %r8;\n"
+         "shr.u32 %r9, %r1, 5;\nmov.u32 %r10, 0;\nst.shared.u32 [%r6], %r5;\nbar.sync 0;\n"
+         "L:\nld.shared.u32 %r11, [%r7];\nsetp.eq.u32 %p1, %r9, 1;\nsetp.gt.u32 %p2, %r10, 50;\n"
+         "and.pred %p1, %p1, %p2;\n@%p1 bra E;\nand.b32 %r12, %r9, %r11;\nand.b32 %r12, %r12, 1;\n"
+         "setp.eq.u32 %p3, %r12, 0;\n@%p3 bra M;\nmad.lo.u32 %r5, %r5, 1664525, %r10;\n"
+         "ld.volatile.shared.u32 %r13, [%r6];\nadd.u32 %r5, %r5, %r13;\nM:\n"
+         "mad.lo.u32 %r5, %r5, 22695477, %r11;\nbar.sync 0;\nst.shared.u32 [%r6], %r5;\n"
+         "and.b32 %r12, %r10, 63;\nsetp.ne.u32 %p4, %r12, 0;\n@%p4 bra N;\nbar.sync 3;\nN:\n"
+         "bar.sync 0;\nadd.u32 %r10, %r10, 1;\nsetp.lt.u32 %p5, %r10, ROUNDS;\n@%p5 bra L;\nE:\n"
+         "st.global.u32 [%d1], %r5;\nret;\n}\n";
+
+/* Machine code goes from one warp to the next at barriers: with warps of fewer lanes, with others
+ * that have ended, and with rounds that are more than a warp's turn. */
+static void check_rounds(unsigned threads, const char *count) {
+    enum { BLOCKS = 3, MOST = 3 * 1024 };
+    static const char *const ways[] = {"jit=0", "jit=always", "jit=avx2"};
+    static uint32_t words[3][MOST];
+    char kernel[sizeof rounds + 16], configuration[64];
+    const char *mark = strstr(rounds, "ROUNDS");
+    snprintf(kernel, sizeof kernel, "%.*s%s%s", (int)(mark - rounds), rounds, count, mark + 6);
+    for (unsigned n = 0; n < 3; n++) {
+        snprintf(configuration, sizeof configuration, "%s,%s", MACHINE, ways[n]);
+        begin_as(configuration);
+        count_up(words[n], MOST);
+        run(kernel, BLOCKS, threads, words[n], MOST);
+        assert_memory_equal(words[n], words[0], sizeof words[n]);
+    }
+}
+
+TEST(warps_that_wait_for_each_other) {
+    static const unsigned threads[] = {64, 96, 256, 200, 1000, 1024};
+    for (unsigned n = 0; n < sizeof threads / sizeof *threads; n++)
+        check_rounds(threads[n], "200");
+    check_rounds(128, "70000");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_system_that_refuses_executable_memory), /* before CUDA is used */
@@ -674,6 +722,7 @@ int main(void) {
         C(sums_of_addresses),
         C(elements_of_all_sizes),
         C(short_branches),
+        C(warps_that_wait_for_each_other),
     };
     return RUN(tests);
 }

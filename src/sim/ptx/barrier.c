@@ -97,6 +97,11 @@ static ptx_step arrive(ptx_warp *w, const ptx_op *op) {
     return s->wait == PTX_READY && w->split_count == 1 ? PTX_GO : PTX_STOP;
 }
 
+bool acu_ptx_is_plain_barrier(const ptx_op *op) {
+    const barrier_kind *kind = op->more;
+    return op->flow == arrive && kind->waits && !kind->counts && !kind->reduction;
+}
+
 /* Where the barrier was opened, the lanes get what it computed. */
 void acu_ptx_warp_release(ptx_warp *w, unsigned barrier, uint32_t result) {
     for (unsigned n = 0; n < w->split_count; n++) {

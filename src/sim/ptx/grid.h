@@ -226,6 +226,9 @@ size_t acu_ptx_launch_shared(const ptx_launch *launch);
 /* Returns the machine code that the warp shall run; NULL: the interpreter runs it. */
 const ptx_jit *acu_ptx_worker_jit(const ptx_warp *warp);
 
+/* Returns whether the operation is a bar.sync of all threads of the block, whose number is `a`. */
+bool acu_ptx_is_plain_barrier(const ptx_op *op);
+
 /* Counts lanes that have exited: barriers that wait for all lanes may be complete now. */
 void acu_ptx_block_lanes_ended(ptx_warp *warp, uint32_t lanes);
 

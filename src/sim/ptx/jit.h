@@ -30,10 +30,12 @@ void acu_ptx_jit_free(ptx_jit *jit);
 typedef enum ptx_jit_end {
     PTX_JIT_FLOW, /* the split's `pc` is an operation that decides where lanes go on */
     PTX_JIT_STOP, /* the warp has ended, or others should have their turn */
+    PTX_JIT_WAIT, /* the warp waits at a barrier */
     PTX_JIT_NONE, /* none begins at the split's `pc` */
 } ptx_jit_end;
 /* Runs the current split of the warp. Where that ends the warp, and the next one of the block is
- * new, it goes on with that: then `warp` becomes the one that ran last. */
+ * new, it goes on with that, and where it waits at a barrier, with the next one that can run: then
+ * `warp` becomes the one that ran last. */
 ptx_jit_end acu_ptx_jit_run(const ptx_jit *jit, ptx_warp **warp);
 
 /* Returns how many kernels became machine code since the process began. */

@@ -235,6 +235,81 @@ static void write_last(ptx_making *m, uint32_t at) {
     write_end(m, at, PTX_JIT_FLOW);
 }
 
+/* ---- barriers ---- */
+
+/* Goes on with the next warp of the block if all its 32 lanes are together and need not wait; else
+ * the machine code ends. */
+static void write_other_warp(ptx_making *m) {
+    x86 *x = &m->x;
+    acu_x86_word_by(x, X86_MOV, x86_in(X86_R8), PTX_JIT_WAIT);
+    acu_x86_long(x, X86_MOV, X86_RDX, acu_jit_in_warp(offsetof(ptx_warp, next)));
+    acu_x86_long(x, X86_OR, X86_RDX, x86_in(X86_RDX));
+    acu_x86_land(x, acu_x86_jump(x, X86_ZERO), m->exit);
+    static const struct {
+        size_t offset;
+        int32_t value;
+    } needed[] = {{offsetof(ptx_warp, split_count), 1},
+                  {offsetof(ptx_warp, splits[0].wait), PTX_READY},
+                  {offsetof(ptx_warp, splits[0].mask), -1},
+                  {offsetof(ptx_warp, mask), -1}};
+    for (unsigned n = 0; n < sizeof needed / sizeof *needed; n++) {
+        acu_x86_word_by(x, X86_CMP, x86_at(X86_RDX, (int32_t)needed[n].offset), needed[n].value);
+        acu_x86_land(x, acu_x86_jump(x, X86_NOT_ZERO), m->exit);
+    }
+    acu_x86_word(x, X86_MOV, X86_RAX, x86_at(X86_RDX, offsetof(ptx_warp, splits[0].pc)));
+    acu_x86_load_number(x, X86_RCX, (uintptr_t)m->begins);
+    acu_x86_move_indexed(x, X86_LOAD_WORD, X86_RCX, X86_RCX, X86_RAX, 4);
+    acu_x86_word(x, X86_OR, X86_RCX, x86_in(X86_RCX));
+    acu_x86_land(x, acu_x86_jump(x, X86_ZERO), m->exit);
+    acu_x86_long(x, X86_ADD, X86_RCX, x86_in(JIT_POOL));
+    acu_x86_long(x, X86_MOV, JIT_WARP, x86_in(X86_RDX));
+    acu_x86_word_by(x, X86_MOV, acu_jit_in_warp(offsetof(ptx_warp, is_new)), 0);
+    acu_x86_word_by(x, X86_MOV, acu_jit_in_warp(offsetof(ptx_warp, current)), 0);
+    acu_x86_word_by(x, X86_MOV, acu_jit_in_warp(offsetof(ptx_warp, backward)), 0);
+    acu_x86_lea(x, X86_RAX, acu_jit_in_warp(offsetof(ptx_warp, splits)));
+    acu_x86_store_long(x, acu_jit_in_frame(offsetof(jit_frame, split)), X86_RAX);
+    acu_x86_long(x, X86_MOV, JIT_BANK, acu_jit_in_warp(offsetof(ptx_warp, base[PTX_BANK_WARP])));
+    acu_x86_jump_to(x, X86_RCX);
+}
+
+/* Counts the 32 lanes of a warp at a barrier as arrive() of barrier.c does, which opens it for the
+ * last ones. */
+static void write_barrier(ptx_making *m, uint32_t at, unsigned number) {
+    x86 *x = &m->x;
+    const size_t barrier = offsetof(ptx_block, barriers) + number * sizeof(ptx_barrier);
+    _Static_assert(offsetof(ptx_barrier, reduction) == offsetof(ptx_barrier, all) + 4,
+                   "`all` is written as a word");
+#define OF_BARRIER(field) x86_at(X86_RCX, (int32_t)(barrier + offsetof(ptx_barrier, field)))
+    acu_jit_flush(m);
+    acu_x86_long(x, X86_MOV, X86_RCX, acu_jit_in_warp(offsetof(ptx_warp, block)));
+    acu_x86_word(x, X86_MOV, X86_RAX, OF_BARRIER(arrived));
+    acu_x86_word_by(x, X86_ADD, x86_in(X86_RAX), PTX_LANES);
+    acu_x86_word(x, X86_MOV, X86_RDX, x86_at(X86_RCX, offsetof(ptx_block, threads)));
+    acu_x86_word(x, X86_SUB, X86_RDX, x86_at(X86_RCX, offsetof(ptx_block, ended)));
+    acu_x86_word(x, X86_CMP, X86_RAX, x86_in(X86_RDX));
+    const size_t last = acu_x86_jump(x, X86_NOT_BELOW);
+    acu_x86_store_word(x, OF_BARRIER(arrived), X86_RAX);
+    acu_x86_word_by(x, X86_MOV, OF_BARRIER(expected), 0);
+    acu_x86_word_by(x, X86_MOV, OF_BARRIER(all), 1);
+    acu_x86_word_by(x, X86_MOV, OF_BARRIER(reduction), 0);
+#undef OF_BARRIER
+    acu_x86_word_by(x, X86_OR, x86_at(X86_RCX, offsetof(ptx_block, used)),
+                    (int32_t)(UINT32_C(1) << number));
+    acu_x86_long(x, X86_MOV, X86_RAX, acu_jit_in_frame(offsetof(jit_frame, split)));
+    acu_x86_word_by(x, X86_MOV, x86_at(X86_RAX, offsetof(ptx_split, pc)), (int32_t)at);
+    acu_x86_word_by(x, X86_MOV, x86_at(X86_RAX, offsetof(ptx_split, wait)), PTX_AT_BARRIER);
+    acu_x86_word_by(x, X86_MOV, x86_at(X86_RAX, offsetof(ptx_split, barrier)), (int32_t)number);
+    write_other_warp(m);
+    acu_x86_land(x, last, x->size);
+    write_end(m, at, PTX_JIT_FLOW);
+}
+
+/* Returns whether all lanes of the warp come to a barrier of the block, whose number it writes. */
+static bool is_barrier(const ptx_making *m, const ptx_op *op, uint64_t *number) {
+    return !m->masked && acu_ptx_is_plain_barrier(op) && acu_jit_is_constant(m, op->a, number) &&
+           *number < PTX_BARRIERS;
+}
+
 /* ---- operations ---- */
 
 /* Returns whether all lanes of the warp do a .sync operation, so that none has to wait. */
@@ -271,6 +346,7 @@ static void settle(ptx_making *m, const ptx_op *op, uint32_t at) {
 }
 
 static void write_flow(ptx_making *m, const ptx_op *op, uint32_t at) {
+    uint64_t barrier;
     if (op->flow == acu_ptx_flow_jump)
         write_go_to(m, op, at);
     else if (op->flow == acu_ptx_flow_branch)
@@ -281,6 +357,8 @@ static void write_flow(ptx_making *m, const ptx_op *op, uint32_t at) {
         write_together(m, op);
     else if (is_last(m, op, at))
         write_last(m, at);
+    else if (is_barrier(m, op, &barrier))
+        write_barrier(m, at, (unsigned)barrier);
     else
         write_end(m, at, PTX_JIT_FLOW);
 }

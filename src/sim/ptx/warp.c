@@ -246,16 +246,16 @@ static void interpret(ptx_warp *w) {
 }
 
 /* Runs the current split until it stops, and returns whether a branch stopped it, so that others
- * have their turn; else it came to a join or a barrier, or ended. Where the warp ends, machine code
- * goes on with the next one. */
+ * have their turn; else it came to a join or a barrier, or ended. Where the warp ends or waits,
+ * machine code may go on with the next one. */
 static bool run_split(ptx_warp *w) {
     const ptx_op *ops = w->code->ops;
     const ptx_jit *jit = acu_ptx_worker_jit(w);
     w->is_new = 0;
     for (;;) {
         ptx_jit_end end = jit ? acu_ptx_jit_run(jit, &w) : PTX_JIT_NONE;
-        if (end == PTX_JIT_STOP)
-            return true;
+        if (end == PTX_JIT_STOP || end == PTX_JIT_WAIT)
+            return end == PTX_JIT_STOP;
         if (end == PTX_JIT_NONE)
             interpret(w);
         const ptx_op *op = ops + ptx_current(w)->pc;
