@@ -160,10 +160,26 @@ static void change_any(const ptx_atomic *a, const lanes_of *of) {
 #define FREQUENT(F)                                                                                \
     F(ADD, U32, 32)                                                                                \
     F(ADD, S32, 32)                                                                                \
-    F(ADD, U64, 64) F(ADD, F32, 32) F(ADD, F64, 64) F(MIN, S32, 32) F(MIN, U32, 32)                \
-        F(MAX, S32, 32) F(MAX, U32, 32) F(MIN, U64, 64) F(MAX, U64, 64) F(MIN, S64, 64)            \
-            F(MAX, S64, 64) F(INC, U32, 32) F(DEC, U32, 32) F(AND, B32, 32) F(OR, B32, 32)         \
-                F(XOR, B32, 32) F(EXCH, B32, 32) F(EXCH, B64, 64) F(CAS, B32, 32) F(CAS, B64, 64)
+    F(ADD, U64, 64)                                                                                \
+    F(ADD, F32, 32)                                                                                \
+    F(ADD, F64, 64)                                                                                \
+    F(MIN, S32, 32)                                                                                \
+    F(MIN, U32, 32)                                                                                \
+    F(MAX, S32, 32)                                                                                \
+    F(MAX, U32, 32)                                                                                \
+    F(MIN, U64, 64)                                                                                \
+    F(MAX, U64, 64)                                                                                \
+    F(MIN, S64, 64)                                                                                \
+    F(MAX, S64, 64)                                                                                \
+    F(INC, U32, 32)                                                                                \
+    F(DEC, U32, 32)                                                                                \
+    F(AND, B32, 32)                                                                                \
+    F(OR, B32, 32)                                                                                 \
+    F(XOR, B32, 32)                                                                                \
+    F(EXCH, B32, 32)                                                                               \
+    F(EXCH, B64, 64)                                                                               \
+    F(CAS, B32, 32)                                                                                \
+    F(CAS, B64, 64)
 #define ONE(change, type, bits)                                                                    \
     static void change_##change##_##type(const ptx_atomic *a, const lanes_of *of) {                \
         (void)a;                                                                                   \
