@@ -588,6 +588,12 @@ TEST(operands_that_do_not_suit) {
         {"txq.width.u32 %u1, [%d1];", "Unexpected instruction types specified for 'txq'"},
         {"cp.async.wait_group 0, 1;", "Arguments mismatch for instruction 'cp.async.wait_group'"},
         {"cp.async.bulk.global.shared::cta.bulk_group [%d1], [%u1], 8;", "multiple of 16"},
+        {"atom.global.min.f32 %f1, [%d1], %f2;", "requires .u32 or .s32 or .u64 or .s64"},
+        {"red.global.max.f64 [%d1], %d2;", "requires .u32 or .s32 or .u64 or .s64"},
+        {"atom.global.add.s64 %d1, [%d1], 1;", "requires .u32 or .s32 or .u64 or .f64"},
+        {"atom.global.inc.s32 %u1, [%d1], 1;", "requires .u32 type"},
+        {"atom.global.exch.u32 %u1, [%d1], 1;", "requires .b32 or .b64 or .b128 type"},
+        {"atom.global.cas.u32 %u1, [%d1], 1, 2;", "requires .b16 or .b32 or .b64"},
         {"atom.global.xor.u32 %u1, [%d1], 1;", "requires .b32 or .b64 type"},
         {"multimem.st.relaxed.global.u32 [%d1], %u1;", "An order requires a scope"},
         {"set.gt.f32.f32 _, %f1, %f2;", "Result discard mode is not allowed"},
@@ -799,6 +805,23 @@ TEST(sums_of_nan) {
     }
 }
 
+/* Both sides of a branch that are one operation each, on the same register, which both also read:
+ * of all lanes, and where some lanes went elsewhere before, whose register stays as it is. */
+#define SIDES(leaving)                                                                             \
+    WORD("", "and.b32 %r3, %r1, 3;\nsetp.eq.u32 %p2, %r3, " leaving ";\nmov.u32 %r2, %r1;\n"       \
+             "@%p2 bra L3;\nsetp.lt.u32 %p1, %r1, 20;\n@%p1 bra L1;\nadd.u32 %r2, %r2, 7;\n"       \
+             "bra L2;\nL1:\nmul.lo.u32 %r2, %r2, 3;\nL2:\nadd.u32 %r2, %r2, 1;\nL3:\n")
+TEST(short_branches_of_two_sides) {
+    static const char *const texts[] = {SIDES("4"), SIDES("3")};
+    for (uint32_t leave = 0; leave < 2; leave++) {
+        uint32_t words[32];
+        count_up(words, 32);
+        run(texts[leave], 1, 32, words, 32);
+        for (uint32_t n = 0; n < 32; n++)
+            assert_int_equal(words[n], leave && n % 4 == 3 ? n : (n < 20 ? 3 * n : n + 7) + 1);
+    }
+}
+
 /* Lanes of one address change it in their order, and each gets what it found, also in the register
  * that it added; lanes of others in between, and a lane that does not take part, change nothing. */
 TEST(atomics_of_lanes_together) {
@@ -911,6 +934,7 @@ int main(void) {
         C(what_printf_prints),
         C(long_texts_are_printed),
         C(sums_of_nan),
+        C(short_branches_of_two_sides),
         C(atomics_of_lanes_together),
         C(atomics_of_vectors_into_their_sources),
         C(faults),

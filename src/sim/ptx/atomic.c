@@ -49,11 +49,9 @@ static uint64_t add_f64(uint64_t a, uint64_t b) {
     return is_nan_f64(b) ? b : is_nan_f64(a) ? a : bits_of_double(double_of(a) + double_of(b));
 }
 
-/* Combines numbers of floating point. */
+/* Combines numbers of floating point, but those of 32 bits, which are only added. */
 static uint64_t combine_float(ptx_change kind, ptx_type type, uint64_t a, uint64_t b) {
     switch (type) {
-    case PTX_F32:
-        return of_float(number(as_float(a) + as_float(b)));
     case PTX_F64:
         return add_f64(a, b);
     case PTX_F16:
@@ -79,8 +77,8 @@ static inline bool is_below(ptx_type type, uint64_t a, uint64_t b) {
                              : a < b;
 }
 
-/* Returns what the memory has afterwards. The compiler makes one of it for each change and type
- * that is a constant. */
+/* Returns what the memory has afterwards. Inlined, so that nothing is left to decide where a caller
+ * has constants for the change and the type. */
 static inline __attribute__((always_inline)) uint64_t combine(ptx_change change, ptx_type type,
                                                               uint64_t old, uint64_t b,
                                                               uint64_t c) {
@@ -146,7 +144,7 @@ CHANGE(32)
 CHANGE(64)
 #undef CHANGE
 
-/* Any change of any type. */
+/* Makes any change of any type, which it decides for each lane. */
 static void change_any(const ptx_atomic *a, const lanes_of *of) {
     if (a->size == 8)
         change_64(a->change, a->type, of);
@@ -307,6 +305,43 @@ static void do_vector(ptx_warp *w, const ptx_op *op) {
     change_memory(w, op, b);
 }
 
+#define OF(type) (UINT32_C(1) << PTX_##type)
+#define WORDS    (OF(B32) | OF(B64))
+#define INTEGERS (OF(U32) | OF(S32) | OF(U64))
+#define HALVES   (OF(F16) | OF(F16X2) | OF(BF16) | OF(BF16X2))
+
+/* Refuses types that ptxas refuses for the change: memory adds floats, but does not compare them.
+ */
+static void check_type(ptx_lowering *l, ptx_change change, ptx_type type) {
+    static const char add[] =
+        ".u32 or .s32 or .u64 or .f64 or f16 or f16x2 or .f32 or .bf16 or .bf16x2";
+    static const char compare[] =
+        ".u32 or .s32 or .u64 or .s64 or .f16 or .f16x2 or .bf16 or .bf16x2";
+    static const struct {
+        uint32_t types;
+        const char *names;
+    } takes[] = {
+        [PTX_CHANGE_ADD] = {INTEGERS | HALVES | OF(F32) | OF(F64), add},
+        [PTX_CHANGE_MIN] = {INTEGERS | HALVES | OF(S64), compare},
+        [PTX_CHANGE_MAX] = {INTEGERS | HALVES | OF(S64), compare},
+        [PTX_CHANGE_INC] = {OF(U32), ".u32"},
+        [PTX_CHANGE_DEC] = {OF(U32), ".u32"},
+        [PTX_CHANGE_AND] = {WORDS, ".b32 or .b64"},
+        [PTX_CHANGE_OR] = {WORDS, ".b32 or .b64"},
+        [PTX_CHANGE_XOR] = {WORDS, ".b32 or .b64"},
+        [PTX_CHANGE_EXCH] = {WORDS | OF(B128), ".b32 or .b64 or .b128"},
+        [PTX_CHANGE_CAS] = {WORDS | OF(B16) | OF(B128), ".b16 or .b32 or .b64 or .b128"},
+    };
+    if (!(takes[change].types >> type & 1))
+        acu_ptx_invalid(l, "Operation requires %s type for instruction '%s'", takes[change].names,
+                        acu_ptx_first_word(l));
+}
+
+#undef OF
+#undef WORDS
+#undef INTEGERS
+#undef HALVES
+
 static void read_atomic(ptx_lowering *l, const ptx_instruction *i, ptx_atomic *a) {
     ptx_words words;
     acu_ptx_words(l, i, &words);
@@ -332,10 +367,7 @@ static void read_atomic(ptx_lowering *l, const ptx_instruction *i, ptx_atomic *a
     a->run = changer_of(a->change, a->type);
     const bool is_half =
         a->type == PTX_F16 || a->type == PTX_BF16 || a->type == PTX_F16X2 || a->type == PTX_BF16X2;
-    const bool is_bits = a->type == PTX_B32 || a->type == PTX_B64;
-    if (kind >= PTX_CHANGE_AND && kind <= PTX_CHANGE_XOR && !is_bits)
-        acu_ptx_invalid(l, "Operation requires .b32 or .b64 type for instruction '%s'",
-                        acu_ptx_first_word(l));
+    check_type(l, a->change, a->type);
     if (keeps != is_half)
         acu_ptx_invalid(l,
                         keeps ? "Illegal modifier '.noftz' for instruction '%s'"

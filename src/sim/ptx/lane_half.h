@@ -173,7 +173,7 @@ static inline uint16_t bf16_of_double(double value) {
     return rounded_half(value, 7, 127, 0x1p-81, 0x1p-126);
 }
 
-/* The same of 32 bits, which takes half as many instructions. */
+/* f16_of_float() and bf16_of_float() round as the two before, in half as many instructions. */
 static inline uint16_t f16_of_float(float value) {
     uint32_t bits = bits_of(value), size = bits & 0x7fffffff, one = bits_of(0.5f);
     int32_t normal = (int32_t)((size + 0xfff + (size >> 13 & 1)) >> 13) - ((127 - 15) << 10);
