@@ -35,8 +35,10 @@ ACU_CHECKED acu_result acu_coredump_get_switch(acu_device device, acu_coredump_s
                                                bool *enabled);
 
 /**
- * Switches something on or off. Errors: 1 where there is no such switch; CUDA's own where it cannot
- * be set any more, or for ACU_COREDUMP_ON_REQUEST of one device.
+ * Switches something on or off. A driver for 13.0 loads no code any more (1) in a context where
+ * ACU_COREDUMP_ON_EXCEPTION was turned on and off, until the device is reset. Errors: 1 where there
+ * is no such switch; CUDA's own where it cannot be set any more, or for ACU_COREDUMP_ON_REQUEST of
+ * one device.
  */
 ACU_CHECKED acu_result acu_coredump_set_switch(acu_device device, acu_coredump_switch which,
                                                bool enabled);

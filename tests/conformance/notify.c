@@ -1,6 +1,7 @@
 /* Callbacks about a device, and the driver's log. An H100 with driver 13.0 was asked. */
 #define _POSIX_C_SOURCE 200809L /* getpid */
 #include "conformance.h"
+#include "kernels.h"
 
 #include <unistd.h>
 
@@ -114,7 +115,7 @@ static void hear_coredump(void *data, int process, CUdevice device) {
     (void)data, (void)process, (void)device;
 }
 
-/* On an H200 (13.0) no module is loaded in the context afterwards: 1. So the case is alone. */
+/* The context loads no code afterwards, so the case is alone. */
 LONE_CASE(coredumps_of_a_context) {
     bool on = true;
     char path[1024] = "";
@@ -161,6 +162,36 @@ LONE_CASE(coredumps_of_a_context) {
         flags = 0;
         OK(cuCoredumpSetAttribute(CU_COREDUMP_GENERATION_FLAGS, &flags, &size));
     }
+}
+
+/* Contexts where coredumps of faults were turned on and off load no code until the device is
+ * reset; functions that they have still run. The driver for 13.0 was asked. */
+LONE_CASE(coredumps_turned_off_let_no_code_in) {
+    static const char text[] = PTX_HEAD PTX_NOTHING("nothing", "");
+    CUmodule before = NULL, after = NULL;
+    CUfunction function = NULL;
+    bool on = true;
+    size_t size = sizeof on;
+    if (driver() < 13000)
+        return;
+    OK(cudaFree(NULL));
+    OK(cuModuleLoadData(&before, text));
+    OK(cuModuleGetFunction(&function, before, "nothing"));
+    OK(cuCoredumpSetAttribute(CU_COREDUMP_ENABLE_ON_EXCEPTION, &on, &size));
+    OK(cuModuleLoadData(&after, text));
+    OK(cuModuleUnload(after));
+    on = false;
+    OK(cuCoredumpSetAttribute(CU_COREDUMP_ENABLE_ON_EXCEPTION, &on, &size));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuModuleLoadData(&after, text));
+    on = true;
+    OK(cuCoredumpSetAttribute(CU_COREDUMP_ENABLE_ON_EXCEPTION, &on, &size));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuModuleLoadData(&after, text));
+    OK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    OK(cudaDeviceSynchronize());
+    OK(cudaDeviceReset());
+    OK(cudaFree(NULL));
+    OK(cuModuleLoadData(&after, text));
+    OK(cuModuleUnload(after));
 }
 
 CASE(coredumps_of_the_process) {

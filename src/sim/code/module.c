@@ -114,6 +114,12 @@ static void unload_module(acu_sim_module *module) {
 static cudaError_t new_module(acu_sim_code_image *image, acu_sim_context *context,
                               acu_sim_library *library, const void *where,
                               acu_sim_module **module) {
+    if (context->loads_nothing)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "coredumps of faults were turned on and off again in the context on "
+                          "device %d, which loads no code since then: reset the device, or leave "
+                          "them on",
+                          context->device->index);
     acu_sim_module *made = calloc(1, sizeof *made);
     if (!made)
         return cudaErrorMemoryAllocation;

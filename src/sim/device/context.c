@@ -89,7 +89,7 @@ void acu_sim_context_defaults(acu_sim_context *context) {
     context->cache = cudaFuncCachePreferNone;
     memset(context->limits, 0, sizeof context->limits);
     context->limits[cudaLimitStackSize] = 1024;
-    context->prints = context->allocates = false;
+    context->prints = context->allocates = context->loads_nothing = false;
     context->limits[cudaLimitPrintfFifoSize] =
         (size_t)acu_sim_device_attribute(device, cudaDevAttrMultiProcessorCount) << 16;
     context->limits[cudaLimitMallocHeapSize] = (size_t)8 << 20;

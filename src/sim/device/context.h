@@ -18,6 +18,7 @@ struct acu_sim_context {
     unsigned long long id;
     size_t limits[16];      /* by cudaLimit */
     bool prints, allocates; /* a kernel that may do so was launched: those limits are fixed */
+    bool loads_nothing;     /* coredumps of faults were turned on and off (driver_coredump.c) */
     enum cudaFuncCache cache;
     acu_sim_stream *legacy;           /* the legacy default stream; NULL: not used yet */
     acu_sim_execution_context *whole; /* of all its streams, once it was asked for; or NULL */

@@ -1,7 +1,7 @@
 /*
  * What is set for coredumps. The simulator writes none: it keeps the settings, and those who want
- * to hear of coredumps never do. An H100 was asked for codes and sizes; the rest follows CUDA's
- * documentation.
+ * to hear of coredumps never do. An H100 was asked for codes and sizes, and an H200 which contexts
+ * load no code any more; the rest follows CUDA's documentation.
  */
 #define _POSIX_C_SOURCE 200809L /* gethostname */
 #include "sim/device/context.h"
@@ -127,6 +127,20 @@ static cudaError_t set(settings *s, CUcoredumpSettings setting, const void *valu
     return cudaSuccess;
 }
 
+/* Sets a value as set() does. Where it turns coredumps of faults off that were on, the current
+ * context loads no code any more, as on an H200 (driver 580), which is so until the device is
+ * reset. */
+static cudaError_t set_in_context(settings *s, CUcoredumpSettings setting, const void *value,
+                                  size_t *size) {
+    const bool was_on = s && s->on[CU_COREDUMP_ENABLE_ON_EXCEPTION];
+    SIM_TRY(set(s, setting, value, size));
+    acu_sim_context *context = acu_sim_context_now();
+    if (was_on && !s->on[CU_COREDUMP_ENABLE_ON_EXCEPTION] && context &&
+        (context->made || acu_sim_device_has_primary(context->device)))
+        context->loads_nothing = true;
+    return cudaSuccess;
+}
+
 /* NOLINTBEGIN(readability-non-const-parameter): the signatures are CUDA's */
 cudaError_t acu_sim_cuCoredumpGetAttribute(CUcoredumpSettings attrib, void *value, size_t *size) {
     return get(local_settings(), attrib, value, size);
@@ -142,12 +156,12 @@ cudaError_t acu_sim_cuCoredumpSetAttribute(CUcoredumpSettings attrib, void *valu
         return SIM_REFUSE(cudaErrorInvalidValue,
                           "one context has no pipe of its own: set it for the process "
                           "(cuCoredumpSetAttributeGlobal)");
-    return set(local_settings(), attrib, value, size);
+    return set_in_context(local_settings(), attrib, value, size);
 }
 
 cudaError_t acu_sim_cuCoredumpSetAttributeGlobal(CUcoredumpSettings attrib, void *value,
                                                  size_t *size) {
-    return set(global_settings(), attrib, value, size);
+    return set_in_context(global_settings(), attrib, value, size);
 }
 /* NOLINTEND(readability-non-const-parameter) */
 
