@@ -10,12 +10,6 @@ enum { WIDE = 16 };
 
 __extension__ typedef unsigned __int128 wide_element;
 
-#if defined(__x86_64__)
-#define HAS_WIDE_EXCHANGE __attribute__((target("cx16")))
-#else
-#define HAS_WIDE_EXCHANGE
-#endif
-
 /* Returns where the lane's elements are. */
 static char *wide_at(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_space space, bool narrow,
                      unsigned count, bool writes) {
@@ -60,13 +54,28 @@ typedef struct wide_atom {
     ptx_slot d, b, c;
 } wide_atom;
 
+/* Puts `next` where `wanted` is, at once; returns what was there. For x86-64 clang makes a call of
+ * libatomic of the builtin, and the library links nothing but libc. */
+static wide_element swap_if_equal(wide_element *at, wide_element wanted, wide_element next) {
+#if defined(__x86_64__)
+    uint64_t low = (uint64_t)wanted, high = (uint64_t)(wanted >> 64);
+    __asm__ volatile("lock cmpxchg16b %0"
+                     : "+m"(*at), "+a"(low), "+d"(high)
+                     : "b"((uint64_t)next), "c"((uint64_t)(next >> 64))
+                     : "cc", "memory");
+    return (wide_element)high << 64 | low;
+#else
+    return __sync_val_compare_and_swap(at, wanted, next);
+#endif
+}
+
 /* Puts `next` where `expected` is, or anything without `compares`; returns what was there. */
-HAS_WIDE_EXCHANGE static wide_element exchange_wide(wide_element *at, wide_element expected,
-                                                    wide_element next, bool compares) {
+static wide_element exchange_wide(wide_element *at, wide_element expected, wide_element next,
+                                  bool compares) {
     wide_element old = *at;
     for (;;) {
         const wide_element wanted = compares ? expected : old,
-                           found = __sync_val_compare_and_swap(at, wanted, next);
+                           found = swap_if_equal(at, wanted, next);
         if (compares || found == wanted)
             return found;
         old = found;
