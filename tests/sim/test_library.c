@@ -242,6 +242,20 @@ TEST(shared_memory_of_a_kernel_and_what_it_calls) {
     OK(cudaLibraryUnload(library));
 }
 
+/* What is dynamic takes no room among what is static, wherever the text declares it: ptxas -v says
+ * 16 bytes. A test of libcu++ asks for the rest of the memory. */
+TEST(dynamic_shared_memory_is_behind_all_that_is_static) {
+    cudaLibrary_t library =
+        load(PTX_HEAD ".shared .align 8 .b8 a[8]; .extern .shared .align 16 .b8 all[];\n"
+                      ".shared .align 8 .b8 b[8];\n"
+                      ".entry f() { .reg .b32 %r<5>; mov.u32 %r1, a; mov.u32 %r2, b;\n"
+                      "mov.u32 %r3, all; ret; }");
+    struct cudaFuncAttributes attributes;
+    OK(cudaFuncGetAttributes(&attributes, kernel_of(library, "f")));
+    assert_int_equal(attributes.sharedSizeBytes, 16);
+    OK(cudaLibraryUnload(library));
+}
+
 TEST(what_is_no_ptx) {
     SAYS(cudaErrorInvalidKernelImage, try_load(""));
     SAYS(cudaErrorInvalidKernelImage, try_load("hello"));
@@ -369,6 +383,7 @@ int main(void) {
         T(malformed_ptx),
         T(an_array_as_long_as_its_initial_value),
         T(shared_memory_of_a_kernel_and_what_it_calls),
+        T(dynamic_shared_memory_is_behind_all_that_is_static),
         T(what_is_no_ptx),
         T(ptx_that_is_unusual_but_right),
         T(an_architecture_that_is_not_there),

@@ -57,7 +57,7 @@ static void add_shared(acu_sim_entry *entry, ptx_module *module, const ptx_funct
     acu_sim_entry called = {.shared = 0};
     acu_ptx_module_reach(module, f, add_called, &called);
     for (const ptx_variable *v = module->variables; v; v = v->next)
-        if (v->space == PTX_SHARED && v->mark == module->mark)
+        if (v->space == PTX_SHARED && v->size && v->mark == module->mark)
             add_bytes(&entry->shared, v);
     add_own(entry, f);
     entry->shared += called.shared;
