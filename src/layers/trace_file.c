@@ -23,6 +23,7 @@
 
 #include "core/hooks.h"
 #include "core/audience.h"
+#include "core/thread_name.h"
 #include "core/values.h"
 #include "layers/trace.h"
 #include "layers/trace_device.h"
@@ -248,17 +249,23 @@ static void name_process(unsigned now, long thread) {
     acu_trace_append(&event);
 }
 
+/* Names the row of the calling thread: as the program does, else as the system does. */
+static void name_thread(long number) {
+    const char *given = acu_thread_kept_name();
+    char name[32] = "";
+    (void)prctl(PR_GET_NAME, name);
+    acu_trace_name_row(number, *given ? given : name);
+}
+
 long acu_trace_thread(void) {
     static _Thread_local unsigned named; /* the file that has the thread's name */
     static _Thread_local long number;
     const unsigned now = atomic_load(&files);
     if (named != now) {
-        char name[32] = "";
         named = now;
         number = (long)syscall(SYS_gettid);
-        (void)prctl(PR_GET_NAME, name);
         name_process(now, number);
-        acu_trace_name_row(number, name);
+        name_thread(number);
     }
     return number;
 }
@@ -360,7 +367,8 @@ static void write_range_event(const acu_range_event *range, uint64_t id, uint64_
 static void write_range_line(const acu_range_event *range, uint64_t id) {
     static const char *const steps[] = {"push", "pop", "start", "end", "mark"};
     acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
-    acu_line_print(&out, "[%ld] %s", (long)syscall(SYS_gettid), steps[range->step]);
+    acu_trace_put_thread(&out);
+    acu_line_put(&out, steps[range->step]);
     if (range->name) {
         acu_line_put(&out, " ");
         acu_line_put_quoted(&out, range->name, SIZE_MAX);
@@ -393,7 +401,8 @@ static void write_name_line(unsigned kind, uint64_t what, const char *name) {
                                           [ACU_NAMED_STREAM] = "stream 0x%llx ",
                                           [ACU_NAMED_EVENT] = "event 0x%llx "};
     acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
-    acu_line_print(&out, "[%ld] name ", (long)syscall(SYS_gettid));
+    acu_trace_put_thread(&out);
+    acu_line_put(&out, "name ");
     acu_line_print(&out, formats[kind], (unsigned long long)what);
     acu_line_put_quoted(&out, name, SIZE_MAX);
     acu_trace_line(&out);
@@ -405,7 +414,7 @@ static void write_name(unsigned kind, uint64_t what, const char *name) {
     if (kind == ACU_NAMED_STREAM)
         acu_measure_name((void *)(uintptr_t)what, name);
     if (is_on() && kind == ACU_NAMED_THREAD)
-        acu_trace_name_row(acu_trace_thread(), name);
+        name_thread(acu_trace_thread());
     else if (!is_on() && acu_trace_on() && name)
         write_name_line(kind, what, name);
     errno = kept;

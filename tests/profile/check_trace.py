@@ -201,6 +201,26 @@ def check_processes(program: str, folder: Path) -> None:
         assert events[0] == {"a": 1} and len(events) > 200
 
 
+def check_thread_names(program: str, folder: Path) -> None:
+    """A thread has the name that it was given, cut to 47 bytes, also before the trace began; others have none."""
+    cut = "0123456789" * 4 + "012345"
+    lines = folder / "named.txt"
+    subprocess.run([program, "named"], check=True, env={**os.environ, "ANYCUDA_TRACE": str(lines)})
+    marks = [line for line in lines.read_text().splitlines() if line.endswith('] mark "mark"')]
+    names = [line.split("]")[0].partition(" ")[2] for line in marks]
+    assert names == ['"reused"', '"a \\"name\\"?"', "", f'"{cut}"', '"reused"', ""], marks
+    assert all(line[1:].split("]")[0].split(" ")[0].isdigit() for line in marks)
+
+    events, _, _ = run(program, "named", folder / "named.json")
+    rows: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for event in named(events, "thread_name", "M"):
+        rows[event["pid"], event["tid"]].append(event["args"]["name"])
+    main, *others, child = [rows[e["pid"], e["tid"]] for e in named(events, "mark", "i")][:5]
+    system = Path(program).name[:15]
+    assert main == ["reused", system] and child == ["reused"]
+    assert [names[-1] for names in others] == ['a "name"?', system, cut]
+
+
 def check_driver(program: str, folder: Path) -> None:
     events, _, _ = run(program, "driver", folder / "driver.json")
     names = {e["tid"]: e["args"]["name"] for e in named(events, "thread_name", "M") if e["tid"] >= ROWS}
@@ -285,6 +305,7 @@ def main() -> int:
             check_ranges,
             check_named_calls,
             check_processes,
+            check_thread_names,
             check_driver,
             check_checkpoint,
             check_files,

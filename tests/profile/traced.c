@@ -134,6 +134,42 @@ static void forks(void) {
     }
 }
 
+static void *name_and_mark(void *name) {
+    if (name)
+        OK(acu_thread_set_name(name));
+    OK(acu_range_mark(NULL, "mark", NULL));
+    return NULL;
+}
+
+static void mark_in_thread(char *name) {
+    pthread_t thread;
+    OK(pthread_create(&thread, NULL, name_and_mark, name));
+    OK(pthread_join(thread, NULL));
+}
+
+/* Threads that have names, or none, one after the other: the system may reuse what one had. The
+ * first name is given while there is no trace. */
+static void named(void) {
+    static char is_long[] = "0123456789012345678901234567890123456789012345\xc3\xa4 is cut";
+    char kept[] = "reused", *given = kept;
+    OK(acu_trace_to(NULL));
+    if (acu_thread_set_name(NULL) != ACU_ERROR_ARGUMENT)
+        exit(1);
+    OK(acu_thread_set_name(given));
+    memset(given, '!', sizeof kept - 1); /* the name was copied */
+    OK(acu_trace_to(getenv("ANYCUDA_TRACE")));
+    (void)name_and_mark(NULL);
+    mark_in_thread("a \"name\"\n");
+    mark_in_thread(NULL);
+    mark_in_thread(is_long);
+    if (fork() == 0) {
+        (void)name_and_mark(NULL);
+        _exit(0);
+    }
+    (void)wait(NULL);
+    (void)name_and_mark("");
+}
+
 /* The process is killed while it writes. */
 static void dies(void) {
     pid_t child = fork();
@@ -196,14 +232,14 @@ int main(int count, char **args) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"work", work},       {"capture", capture},      {"ranges", ranges},
-                 {"threads", threads}, {"forks", forks},          {"dies", dies},
-                 {"driver", driver},   {"checkpoint", checkpoint}};
+    } cases[] = {{"work", work},       {"capture", capture}, {"ranges", ranges},
+                 {"threads", threads}, {"forks", forks},     {"dies", dies},
+                 {"named", named},     {"driver", driver},   {"checkpoint", checkpoint}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (count > 1 && strcmp(args[1], cases[i].name) == 0) {
             cases[i].run();
             return 0;
         }
-    fprintf(stderr, "traced work|capture|ranges|threads|forks|dies|driver|checkpoint\n");
+    fprintf(stderr, "traced work|capture|ranges|threads|forks|dies|named|driver|checkpoint\n");
     return 2;
 }

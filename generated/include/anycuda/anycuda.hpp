@@ -2738,8 +2738,8 @@ result<> profiler_start();
 /** Ends what acu_profiler_start() began, with the same errors: cudaProfilerStop(). */
 result<> profiler_stop();
 
-/** Names the calling thread for tools and traces that listen; acu_stream_set_name(),
- * acu_event_set_name() and acu_device_set_name() name other things. */
+/** Names the calling thread: lines of the trace have the name beside the thread's number, at most
+ * 47 bytes of it, and so have tools that listen. */
 result<> thread_set_name(const char *name);
 
 /** Returns whether a tool or a trace listens: a program may then take the time to make names. */
