@@ -27,6 +27,7 @@
 #include "core/values.h"
 #include "layers/trace.h"
 #include "layers/trace_device.h"
+#include "layers/trace_open.h"
 #include "loader/platform.h"
 
 /* ---- the file ---- */
@@ -264,6 +265,7 @@ long acu_trace_thread(void) {
     if (named != now) {
         named = now;
         number = (long)syscall(SYS_gettid);
+        acu_trace_open_forget();
         name_process(now, number);
         name_thread(number);
     }
@@ -342,16 +344,21 @@ static void put_payload(acu_json *out, const acu_range_event *range) {
 }
 
 static void write_range_event(const acu_range_event *range, uint64_t id, uint64_t now) {
-    static const char phases[] = {'B', 'E', 'b', 'e', 'i'};
+    static const char phases[] = {[ACU_RANGE_PUSH] = 'B',
+                                  [ACU_RANGE_START] = 'b',
+                                  [ACU_RANGE_END] = 'e',
+                                  [ACU_RANGE_MARK] = 'i'};
     const long thread = acu_trace_thread();
     const bool any_thread = range->step == ACU_RANGE_START || range->step == ACU_RANGE_END;
     char name[64] = "";
     acu_json event;
-    if (range->step == ACU_RANGE_START)
+    if (range->step == ACU_RANGE_PUSH)
+        acu_trace_open_push(range);
+    else if (range->step == ACU_RANGE_START)
         remember(id, range->name);
     else if (range->step == ACU_RANGE_END)
         recall(id, name);
-    acu_json_begin(&event, phases[range->step], range->is_call ? "anycuda" : "range",
+    acu_json_begin(&event, phases[range->step], acu_trace_category(range),
                    range->step == ACU_RANGE_END ? name : range->name, now, thread);
     if (any_thread)
         acu_json_put_number(&event, "id", id);
@@ -385,7 +392,9 @@ static void write_range_line(const acu_range_event *range, uint64_t id) {
 static void write_range(const acu_range_event *range, uint64_t id) {
     const uint64_t now = acu_platform_now_ns();
     const int kept = errno;
-    if (is_on())
+    if (is_on() && range->step == ACU_RANGE_POP)
+        acu_trace_open_pop(range, now, acu_trace_thread());
+    else if (is_on())
         write_range_event(range, id, now);
     else if (acu_trace_on())
         write_range_line(range, id);

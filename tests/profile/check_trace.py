@@ -163,6 +163,38 @@ def check_ranges(program: str, folder: Path) -> None:
     assert told[2] == 'start "apart" 1' and told[5] == "end 1"
 
 
+def slices(events: list[Event]) -> dict[str, list[tuple[int, int]]]:
+    """From which event to which the ranges of a thread last, as viewers see them: an end is that of the last begin."""
+    found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    begun: list[int] = []
+    for at, event in enumerate(events):
+        if event["ph"] == "B":
+            begun.append(at)
+        elif event["ph"] == "E":
+            begin = begun.pop()
+            found[events[begin]["name"]].append((begin, at))
+    return found
+
+
+def check_domains(program: str, folder: Path) -> None:
+    """Ranges of several domains on one thread may overlap; what ends without a begin is nothing."""
+    for calls in ("0", "1"):
+        events, _, _ = run(program, "domains", folder / f"domains{calls}.json", ANYCUDA_NAME_CALLS=calls)
+        last = max(at for at, event in enumerate(events) if event.get("name") == "is not ended")
+        found = slices(events[:last])
+        ((begin, end),) = found["first of a"]
+        inside, behind = found["of b"]  # is in two parts
+        assert begin < inside[0] < inside[1] < end < behind[0] < behind[1]
+        assert len(found["deep"]) == 100
+        in_call = found["from the call"]
+        if calls == "1":
+            ((begin, end),) = found["acu_stream_capture"]
+            assert begin < in_call[0][0] < in_call[0][1] < end < in_call[1][0] < in_call[1][1]
+        else:
+            assert len(in_call) == 1
+        assert sum(e["ph"] == "B" for e in events[:last]) == sum(e["ph"] == "E" for e in events[:last])
+
+
 def check_named_calls(program: str, folder: Path) -> None:
     """With ANYCUDA_NAME_CALLS, a call of the safe layer encloses those that it makes of CUDA."""
     events, _, _ = run(program, "work", folder / "named.json", ANYCUDA_NAME_CALLS="1")
@@ -303,6 +335,7 @@ def main() -> int:
             check_work,
             check_capture,
             check_ranges,
+            check_domains,
             check_named_calls,
             check_processes,
             check_thread_names,
