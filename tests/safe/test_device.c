@@ -159,6 +159,29 @@ static void peers(void **state) {
     FAILS(acu_device_disable_peer_access(0, 4), 101, "device 4 does not exist; there ");
 }
 
+/* A failure names the number that CUDA refuses, and the device. */
+static void errors_name_what_is_asked(void **state) {
+    (void)state;
+    const acu_device_limit limit = (acu_device_limit)no_such;
+    const int number = no_such;
+    char limits[64], caches[64], memory[64];
+    size_t value = 0;
+    uint64_t bytes = 0;
+    snprintf(limits, sizeof limits, "; limit %d of device 0", number);
+    snprintf(caches, sizeof caches, "; cache configuration %d of device 0", number);
+    snprintf(memory, sizeof memory, "; graph memory attribute %d of device 0", number);
+    FAILS(acu_device_get_limit(0, limit, &value), 1, limits);
+    FAILS(acu_device_set_limit(0, limit, 1), 1, limits);
+    FAILS(acu_device_set_flags(0, 3), 1, "; flags 3 of device 0");
+    FAILS(acu_device_set_cache_config(0, (acu_cache_config)no_such), 1, caches);
+    FAILS(acu_graph_memory_get_attribute(0, (acu_graph_memory_attribute)no_such, &bytes), 1,
+          memory);
+    FAILS(acu_graph_memory_reset(0, (acu_graph_memory_attribute)no_such), 1, memory);
+    FAILS(acu_graph_memory_reset(0, ACU_GRAPH_MEMORY_USED), 1,
+          "; graph memory attribute 0 of device 0");
+    FAILS(acu_device_get_by_pci_bus_id("", &(acu_device){0}), 1, "; PCI bus id \"\"");
+}
+
 static void links_to_peers(void **state) {
     (void)state;
     acu_peer_info info = {.performance_rank = 99};
@@ -277,6 +300,7 @@ int main(void) {
         TEST(info_is_the_same_on_old_runtimes),
         TEST(memory_limits_flags_priorities),
         TEST(peers),
+        TEST(errors_name_what_is_asked),
         TEST(links_to_peers),
         TEST(atomics_over_links),
         TEST(caches),

@@ -101,8 +101,8 @@ acu_result acu_device_get_host_atomics(acu_device device, acu_atomic_operation o
     ACU_NEED_POINTER(capabilities);
     *capabilities = 0;
     ACU_TRY(acu_device_resolve(__func__, &device));
-    return acu_device_outcome(
-        __func__, device,
+    return acu_device_outcome_of(
+        __func__, "atomic operation", operation, device,
         (int)cudaDeviceGetHostAtomicCapabilities(capabilities, &asked, 1, device));
 }
 
@@ -113,7 +113,7 @@ acu_result acu_device_get_peer_atomics(acu_device device, acu_device peer,
     ACU_NEED_POINTER(capabilities);
     *capabilities = 0;
     ACU_TRY(resolve_pair(__func__, &device, &peer));
-    return acu_device_outcome(
-        __func__, device,
+    return acu_device_outcome_of(
+        __func__, "atomic operation", operation, device,
         (int)cudaDeviceGetP2PAtomicCapabilities(capabilities, &asked, 1, device, peer));
 }
