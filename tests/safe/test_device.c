@@ -229,6 +229,27 @@ static void atomics_over_links(void **state) {
           "cudaDeviceGetP2PAtomicCapabilities");
 }
 
+static void writes_of_other_devices(void **state) {
+    (void)state;
+    acu_rdma_info info = {.ordered = ACU_RDMA_ALL_DEVICES};
+    acu_device current = -1;
+    int options = -1;
+    const acu_device device = another_device();
+    OK(acu_device_get_rdma_info(device, &info));
+    OK(acu_device_get_attribute(device, 117, &options)); /* …GPUDirectRDMAFlushWritesOptions */
+    assert_int_equal(options & 3, info.flush_by_host + 2 * info.flush_by_stream);
+    assert_true(info.ordered == ACU_RDMA_NOWHERE || info.ordered == ACU_RDMA_OWNER ||
+                info.ordered == ACU_RDMA_ALL_DEVICES);
+    if (info.flush_by_host || is_simulated()) {
+        OK(acu_device_flush_rdma_writes(device, ACU_RDMA_OWNER));
+        OK(acu_device_flush_rdma_writes(ACU_DEVICE_CURRENT, ACU_RDMA_ALL_DEVICES));
+    }
+    FAILS(acu_device_flush_rdma_writes(0, ACU_RDMA_NOWHERE), 1, "; scope 0 of device 0");
+    FAILS(acu_device_flush_rdma_writes(0, (acu_rdma_scope)no_such), 1, "; scope 77 of device 0");
+    OK(acu_device_get_current(&current));
+    assert_int_equal(current, 0);
+}
+
 static void caches(void **state) {
     (void)state;
     acu_cache_config config = ACU_CACHE_PREFER_SHARED;
@@ -303,6 +324,7 @@ int main(void) {
         TEST(errors_name_what_is_asked),
         TEST(links_to_peers),
         TEST(atomics_over_links),
+        TEST(writes_of_other_devices),
         TEST(caches),
         TEST(caches_during_a_capture),
         TEST(reset_spares_what_is_alive),

@@ -195,6 +195,13 @@ class device {
     /** Asks the same of the link from `device` to the memory of `peer`. */
     result<unsigned> get_peer_atomics(acu_device peer, acu_atomic_operation operation) const;
 
+    /** Asks for all that acu_rdma_info holds. */
+    result<acu_rdma_info> get_rdma_info() const;
+
+    /** Waits until writes by GPUDirect RDMA into the device's memory that have arrived are seen in
+     * `scope` by work that is queued afterwards. */
+    result<> flush_rdma_writes(acu_rdma_scope scope) const;
+
     /** Lets `device` use the memory of `peer`; success if it could already. */
     result<> enable_peer_access(acu_device peer) const;
 

@@ -226,6 +226,16 @@ inline result<unsigned> device::get_peer_atomics(acu_device peer,
     return {code_, capabilities};
 }
 
+inline result<acu_rdma_info> device::get_rdma_info() const {
+    acu_rdma_info info = {};
+    const acu_result code_ = acu_device_get_rdma_info(value_, &info);
+    return {code_, info};
+}
+
+inline result<> device::flush_rdma_writes(acu_rdma_scope scope) const {
+    return acu_device_flush_rdma_writes(value_, scope);
+}
+
 inline result<> device::enable_peer_access(acu_device peer) const {
     return acu_device_enable_peer_access(value_, peer);
 }
