@@ -22,12 +22,8 @@ void acu_name_copy(char kept[ACU_NAME_SIZE], const char *name) {
     memset(kept + length, 0, ACU_NAME_SIZE - length);
 }
 
-static _Thread_local char thread_name[ACU_NAME_SIZE];
+_Thread_local char acu_thread_name[ACU_NAME_SIZE];
 
 void acu_thread_keep_name(const char *name) {
-    acu_name_copy(thread_name, name);
-}
-
-const char *acu_thread_kept_name(void) {
-    return thread_name;
+    acu_name_copy(acu_thread_name, name);
 }

@@ -5,6 +5,8 @@
 #ifndef ACU_THREAD_NAME_H
 #define ACU_THREAD_NAME_H
 
+#include "core/abi.h"
+
 enum { ACU_NAME_SIZE = 48 }; /* bytes that are kept of a name of any kind, with a zero at the end */
 
 /* Copies a name, up to the length that is kept and no part of a character, with zeros behind it;
@@ -12,7 +14,7 @@ enum { ACU_NAME_SIZE = 48 }; /* bytes that are kept of a name of any kind, with 
 void acu_name_copy(char kept[ACU_NAME_SIZE], const char *name);
 /* Keeps a copy of the name of the calling thread; "" takes the name away. */
 void acu_thread_keep_name(const char *name);
-/* Returns the name of the calling thread, valid until it changes or the thread ends; "": none. */
-const char *acu_thread_kept_name(void);
+/* The name of the calling thread; "": none. */
+extern ACU_OURS _Thread_local char acu_thread_name[ACU_NAME_SIZE];
 
 #endif

@@ -250,12 +250,21 @@ static void name_process(unsigned now, long thread) {
     acu_trace_append(&event);
 }
 
+/* Puts the number of the calling thread, and its name if it has one: "[17 "uploads"] ". */
+static void put_thread(acu_line *out) {
+    acu_line_print(out, "[%ld", (long)syscall(SYS_gettid));
+    if (*acu_thread_name) {
+        acu_line_put(out, " ");
+        acu_line_put_quoted(out, acu_thread_name, ACU_NAME_SIZE);
+    }
+    acu_line_put(out, "] ");
+}
+
 /* Names the row of the calling thread: as the program does, else as the system does. */
 static void name_thread(long number) {
-    const char *given = acu_thread_kept_name();
     char name[32] = "";
     (void)prctl(PR_GET_NAME, name);
-    acu_trace_name_row(number, *given ? given : name);
+    acu_trace_name_row(number, *acu_thread_name ? acu_thread_name : name);
 }
 
 long acu_trace_thread(void) {
@@ -374,7 +383,7 @@ static void write_range_event(const acu_range_event *range, uint64_t id, uint64_
 static void write_range_line(const acu_range_event *range, uint64_t id) {
     static const char *const steps[] = {"push", "pop", "start", "end", "mark"};
     acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
-    acu_trace_put_thread(&out);
+    put_thread(&out);
     acu_line_put(&out, steps[range->step]);
     if (range->name) {
         acu_line_put(&out, " ");
@@ -410,7 +419,7 @@ static void write_name_line(unsigned kind, uint64_t what, const char *name) {
                                           [ACU_NAMED_STREAM] = "stream 0x%llx ",
                                           [ACU_NAMED_EVENT] = "event 0x%llx "};
     acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
-    acu_trace_put_thread(&out);
+    put_thread(&out);
     acu_line_put(&out, "name ");
     acu_line_print(&out, formats[kind], (unsigned long long)what);
     acu_line_put_quoted(&out, name, SIZE_MAX);
@@ -473,5 +482,6 @@ static void end(acu_call *call) {
 
 __attribute__((constructor)) static void join(void) {
     below = acu_layer_hooks;
+    acu_trace_put_thread = put_thread;
     acu_layer_hooks = (acu_hooks){.on = on, .begin = begin, .end = end};
 }

@@ -237,11 +237,13 @@ def check_thread_names(program: str, folder: Path) -> None:
     """A thread has the name that it was given, cut to 47 bytes, also before the trace began; others have none."""
     cut = "0123456789" * 4 + "012345"
     lines = folder / "named.txt"
-    subprocess.run([program, "named"], check=True, env={**os.environ, "ANYCUDA_TRACE": str(lines)})
-    marks = [line for line in lines.read_text().splitlines() if line.endswith('] mark "mark"')]
-    names = [line.split("]")[0].partition(" ")[2] for line in marks]
-    assert names == ['"reused"', '"a \\"name\\"?"', "", f'"{cut}"', '"reused"', ""], marks
-    assert all(line[1:].split("]")[0].split(" ")[0].isdigit() for line in marks)
+    environment = {**os.environ, "ANYCUDA_TRACE": str(lines), "ANYCUDA_CUDART": "sim"}
+    subprocess.run([program, "named"], check=True, env=environment)
+    for what in ('mark "mark"', "cudaPeekAtLastError() = cudaSuccess"):
+        found = [line for line in lines.read_text().splitlines() if f"] {what}" in line]
+        names = [line.split("]")[0].partition(" ")[2] for line in found]
+        assert names == ['"reused"', '"a \\"name\\"?"', "", f'"{cut}"', '"reused"', ""], found
+        assert all(line[1:].split("]")[0].split(" ")[0].isdigit() for line in found)
 
     events, _, _ = run(program, "named", folder / "named.json")
     rows: dict[tuple[int, int], list[str]] = defaultdict(list)

@@ -172,6 +172,7 @@ static void *name_and_mark(void *name) {
     if (name)
         OK(acu_thread_set_name(name));
     OK(acu_range_mark(NULL, "mark", NULL));
+    OK(cudaPeekAtLastError());
     return NULL;
 }
 

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "core/hooks.h"
 #include "core/refuse.h"
-#include "core/thread_name.h"
 #include "core/values.h"
 #include <anycuda/layers.h>
 #include "layers/trace_file.h"
@@ -363,20 +362,6 @@ static void arrays_are_counted_by_their_parameter(void **state) {
 static void a_function_that_returns_no_result_shows_none(void **state) {
     (void)state;
     assert_string_equal(traced(&name_of_error, NULL, 0), "cudaGetErrorName()");
-}
-
-static void a_line_has_the_name_that_its_thread_was_given(void **state) {
-    (void)state;
-    char expected[100];
-    snprintf(expected, sizeof expected, "[%d \"the \\\"main\\\" one\"] cudaGetErrorName()",
-             (int)getpid());
-    acu_thread_keep_name("the \"main\" one");
-    assert_int_equal(truncate(file, 0), 0);
-    assert_int_equal(acu_trace_to(file), 0);
-    call(&name_of_error, NULL, 0);
-    assert_int_equal(acu_trace_to(NULL), 0);
-    acu_thread_keep_name("");
-    assert_memory_equal(all_lines(), expected, strlen(expected));
 }
 
 static void a_line_is_bounded_and_keeps_its_result(void **state) {
@@ -887,7 +872,6 @@ int main(void) {
         cmocka_unit_test(records_show_active_fields_and_what_they_lead_to),
         cmocka_unit_test(arrays_are_counted_by_their_parameter),
         cmocka_unit_test(a_function_that_returns_no_result_shows_none),
-        cmocka_unit_test(a_line_has_the_name_that_its_thread_was_given),
         cmocka_unit_test(a_line_is_bounded_and_keeps_its_result),
         cmocka_unit_test(neither_errno_nor_result_changes),
         cmocka_unit_test(what_cannot_be_read_is_a_pointer),
