@@ -306,6 +306,11 @@ def _check_names(document: Mapping, read: Headers) -> None:
     for name, at in places:
         if name not in names:
             stops.found.append(GeneratorError(f"no public header declares `{name}`", at))
+    parameters = {parameter.name for one in read.functions for parameter in one.parameters}
+    for index, name in enumerate(document["left_out"]):
+        if name not in parameters:
+            message = f"no function of a public header has a parameter `{name}`"
+            stops.found.append(GeneratorError(message, where(document["left_out"], index)))
     for index, noun in enumerate(document["values"]):
         if f"acu_{noun}" not in read.typedefs:
             message = f"no public header has a type `acu_{noun}`"
@@ -533,7 +538,7 @@ class _Form:
         if target is None or "(" in one.type or self.counted(at):
             return False
         if self.is_count(at):
-            return self.arrays_of(at) == 1
+            return True
         if target.endswith("*"):
             handle = self.maker.handle_of(target.removesuffix("*").strip())
             # With a count among the parameters, `contexts` are as many as that says, though it stands elsewhere.
@@ -570,7 +575,8 @@ class _Form:
             return False
         if self.is_count(at + 1):
             return True
-        is_one_of_several = self.is_plural(at) or self.all[at].name in ("from", "to")
+        is_one_of_several = self.is_plural(at) or (self.all[at].name, self.all[at + 1].name) == ("from", "to")
+        is_one_of_several |= self.all[at].name == "to" and at > 0 and self.all[at - 1].name == "from"
         return is_one_of_several and self.is_array(at + 1) and self.counted(at + 1)
 
     def arrays_of(self, count: int) -> int:
@@ -579,6 +585,23 @@ class _Form:
         while count - number - 1 >= self.has_self and self.counted(count - number - 1):
             number += 1
         return number
+
+    def is_beside(self, at: int) -> bool:
+        """Returns whether it is an array that has an entry for each element of the one before it and its count."""
+        one = self.all[at] if at < len(self.all) else Parameter("", "")
+        is_struct = one.type.startswith("const acu_") and (one.points_at or "")[6:] in self.maker.read.structs
+        follows = at >= self.has_self + 2 and self.is_count(at - 1)
+        return is_struct and follows and self.is_plural(at) and not self.counted(at)
+
+    def group(self, at: int) -> list[int]:
+        """The arrays of which one count tells how long they are, among them this one; none if it is no such array."""
+        if self.is_beside(at):
+            return self.group(at - 2)
+        if not self.counted(at):
+            return []
+        count = next(after for after in range(at + 1, len(self.all)) if self.is_count(after))
+        before = list(range(count - self.arrays_of(count), count))
+        return before + [count + 1] * self.is_beside(count + 1)
 
     # -- the form
 
@@ -647,6 +670,9 @@ class _Form:
             elif self.is_span(at):
                 parameters.append(self.span(at, arguments))
                 at += at + 1 not in outs
+            elif group := self.group(at):
+                parameters.append(self.span_of_several(at, group, arguments))
+                at += self.is_count(at + 1) and at + 1 not in outs
             else:
                 parameters.append(self.parameter(at, arguments))
             at += 1
@@ -661,7 +687,7 @@ class _Form:
 
     def is_span(self, at: int) -> bool:
         """Returns whether it is an array with a count of its own, and no other."""
-        return self.counted(at) and self.is_count(at + 1) and self.arrays_of(at + 1) == 1
+        return self.counted(at) and self.group(at) == [at]
 
     def owned_by_array(self, at: int) -> str | None:
         """The noun of handles that an array receives, one for each element of the span before it."""
@@ -701,6 +727,21 @@ class _Form:
             arguments.append(size if count.type in ("size_t", "uint64_t") else f"static_cast<{count.type}>({size})")
         return Parameter(f"span<{element}>", one.name)
 
+    def span_of_several(self, at: int, group: list[int], arguments: list[str]) -> Parameter:
+        """One of several arrays with one count: those that are not wanted, or not given, are empty."""
+        one = self.all[at]
+        others = [self.all[other].name for other in group if other != at]
+        names = ", ".join(self.all[other].name for other in group)
+        count = next(after for after in range(group[0], len(self.all)) if self.is_count(after))
+        if count in self.outs():
+            arguments.append(f"detail::wanted({one.name})")
+        else:
+            arguments.append(f"detail::beside({', '.join([one.name, *others])})")
+            if at + 1 == count:
+                arguments.append(f"detail::longest({names})")
+        optional = one.name in self.maker.document["left_out"]
+        return Parameter(f"span<{one.points_at}>", one.name, "{}" if optional else "")
+
     def parameter(self, at: int, arguments: list[str]) -> Parameter:
         one = self.all[at]
         target = one.points_at
@@ -729,9 +770,10 @@ class _Form:
         """Options, and the stream to use, may be left out where nothing follows that may not."""
         for at in range(len(parameters) - 1, -1, -1):
             one = parameters[at]
-            if not ((one.name, one.type) == ("on", "stream_ref") or re.fullmatch(r"given<acu_\w+_options>", one.type)):
-                break
-            parameters[at] = replace(one, default="nullptr")
+            if (one.name, one.type) == ("on", "stream_ref") or re.fullmatch(r"given<acu_\w+_options>", one.type):
+                parameters[at] = replace(one, default="nullptr")
+            elif not one.default:
+                return [replace(before, default="") for before in parameters[:at]] + parameters[at:]
         return parameters
 
     def callee(self, at: int) -> str:
@@ -763,11 +805,10 @@ class _Form:
         for at in self.outs():
             one = self.all[at]
             target = one.points_at or ""
-            begins = (
-                f"{self.all[at - 1].name}.size()"
-                if self.is_count(at)
-                else ("nullptr" if target.endswith("*") else "{}")
-            )
+            begins = "nullptr" if target.endswith("*") else "{}"
+            if self.is_count(at):
+                names = [self.all[array].name for array in self.group(at - 1)]
+                begins = f"{names[0]}.size()" if len(names) == 1 else f"detail::room({', '.join(names)})"
             kind, expression = self.value(target, one.name)
             locals_.append((target, one.name, begins))
             fields.append(Parameter(kind, one.name))

@@ -62,6 +62,11 @@ HAS(acu_peer_info, some_native_atomics);
 HAS(acu_peer_info, array_access);
 HAS(acu_peer_info, performance_rank);
 
+/* acu_rdma_scope */
+SAME(ACU_RDMA_NOWHERE, cudaGPUDirectRDMAWritesOrderingNone);
+SAME(ACU_RDMA_OWNER, cudaGPUDirectRDMAWritesOrderingOwner);
+SAME(ACU_RDMA_ALL_DEVICES, cudaGPUDirectRDMAWritesOrderingAllDevices);
+
 /* acu_atomic_operation */
 SAME(ACU_ATOMIC_INTEGER_ADD, cudaAtomicOperationIntegerAdd);
 SAME(ACU_ATOMIC_INTEGER_MIN, cudaAtomicOperationIntegerMin);

@@ -401,6 +401,37 @@ template <typename Owner> auto owners(span<Owner> all, std::size_t count) noexce
     return all.size() < count ? nullptr : reinterpret_cast<pointer *>(all.data());
 }
 
+/* Several arrays with one count, as spans: an empty one is NULL in C, and the others are as long as
+ * each other. */
+
+template <typename... T> constexpr std::size_t longest(span<T>... all) noexcept {
+    std::size_t count = 0;
+    ((count = all.size() > count ? all.size() : count), ...);
+    return count;
+}
+
+/** Returns one of the arrays that C reads; NULL, which C refuses, where they are of several
+ * lengths. */
+template <typename T, typename... Others>
+constexpr T *beside(span<T> one, span<Others>... others) noexcept {
+    const std::size_t count = longest(one, others...);
+    const bool fits =
+        (one.empty() || one.size() == count) && ((others.empty() || others.size() == count) && ...);
+    return fits && !one.empty() ? one.data() : nullptr;
+}
+
+/** Returns an array that C fills, NULL where its elements are not wanted. */
+template <typename T> constexpr T *wanted(span<T> all) noexcept {
+    return all.empty() ? nullptr : all.data();
+}
+
+/** Returns for how many elements there is room in each array that C fills. */
+template <typename... T> constexpr std::size_t room(span<T>... all) noexcept {
+    std::size_t count = longest(all...);
+    ((count = !all.empty() && all.size() < count ? all.size() : count), ...);
+    return count;
+}
+
 } // namespace detail
 
 } // namespace acu

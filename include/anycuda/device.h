@@ -271,6 +271,34 @@ ACU_CHECKED acu_result acu_device_get_peer_atomics(acu_device device, acu_device
                                                    acu_atomic_operation operation,
                                                    unsigned *capabilities);
 
+/** Where writes by GPUDirect RDMA are seen, with CUDA's numbers (cudaGPUDirectRDMAWritesOrdering).
+ */
+typedef enum acu_rdma_scope {
+    ACU_RDMA_NOWHERE = 0,
+    ACU_RDMA_OWNER = 100,      /* by the device whose memory was written */
+    ACU_RDMA_ALL_DEVICES = 200 /* by all devices of the process */
+} acu_rdma_scope;
+
+/** What a device can do for others, such as network cards, that write its memory directly. */
+typedef struct acu_rdma_info {
+    bool supported;         /* they can: GPUDirect RDMA */
+    bool flush_by_host;     /* acu_device_flush_rdma_writes() works */
+    bool flush_by_stream;   /* ACU_VALUE_FLUSH of <anycuda/value.h> works */
+    acu_rdma_scope ordered; /* where writes that have arrived are seen without a flush */
+} acu_rdma_info;
+
+/** Asks for all that acu_rdma_info holds. */
+ACU_CHECKED acu_result acu_device_get_rdma_info(acu_device device, acu_rdma_info *info);
+
+/**
+ * Waits until writes by GPUDirect RDMA into the device's memory that have arrived are seen in
+ * `scope` by work that is queued afterwards. Where acu_rdma_info.ordered is that much, there is
+ * nothing to flush.
+ *
+ * Errors: 1 where there is no such scope; CUDA's own where the device cannot do this.
+ */
+ACU_CHECKED acu_result acu_device_flush_rdma_writes(acu_device device, acu_rdma_scope scope);
+
 /** Lets `device` use the memory of `peer`; success if it could already. */
 ACU_CHECKED acu_result acu_device_enable_peer_access(acu_device device, acu_device peer);
 

@@ -18,12 +18,13 @@ extern "C" {
  *
  * `target` is "stderr", which the program may close or redirect later, or a file that is appended
  * to; NULL ends the trace. A file whose name ends with ".json" is one for Chrome's and Perfetto's
- * viewer instead (docs/users/profiling.md). Each line is one write, so lines of several threads or
- * processes do not mix. A pointer's target is shown as it is after the call; a pointer that leads
- * nowhere is shown as a number. The trace ends where the program closes the file's descriptor, and
- * goes on without lines where nobody reads a pipe any more. Returns 0, or the errno of opening the
- * file (ENXIO: nobody reads that FIFO; EEXIST: the file for viewers is something else); the trace
- * is off then.
+ * viewer instead (docs/users/profiling.md). A line begins with the thread's number, and its name if
+ * acu_thread_set_name() gave one: `[17 "uploads"] `. Each line is one write, so lines of several
+ * threads or processes do not mix. A pointer's target is shown as it is after the call; a pointer
+ * that leads nowhere is shown as a number. The trace ends where the program closes the file's
+ * descriptor, and goes on without lines where nobody reads a pipe any more. Returns 0, or the errno
+ * of opening the file (ENXIO: nobody reads that FIFO; EEXIST: the file for viewers is something
+ * else); the trace is off then.
  */
 int acu_trace_to(const char *target);
 

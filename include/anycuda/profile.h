@@ -4,7 +4,7 @@
  * A range is what a program does from one moment to another, a mark is one moment, and a domain
  * keeps those of one library apart from those of others. A tool attaches by NVTX's protocol,
  * version 3; the program needs no library for that. While nobody listens, a call looks at nothing,
- * not even at its arguments, and returns.
+ * not even at its arguments, and returns; only acu_thread_set_name() keeps the name.
  *
  * Several threads may use all of this at once, and retain and release a domain. No call of this
  * header but those of the profiler calls CUDA.
@@ -83,11 +83,12 @@ const char *acu_domain_name(const acu_domain *domain);
 acu_result acu_domain_set_category_name(acu_domain *domain, uint32_t category, const char *name);
 
 /**
- * Names the calling thread for tools and traces that listen; acu_stream_set_name(),
- * acu_event_set_name() and acu_device_set_name() name other things. The system's name of the thread
- * stays.
+ * Names the calling thread: lines of the trace have the name beside the thread's number, at most 47
+ * bytes of it, and so have tools that listen. "" takes it away, but not from tools.
  *
- * The name is read before the call returns. Errors are reported only where somebody listens.
+ * The name is copied, and ends with the thread; a trace that begins later knows it, too. The
+ * system's name of the thread stays. acu_stream_set_name(), acu_event_set_name() and
+ * acu_device_set_name() name other things.
  */
 acu_result acu_thread_set_name(const char *name);
 

@@ -339,8 +339,9 @@ void acu_sim_surface_write(const acu_sim_launch *launch, unsigned long long surf
                            acu_sim_boundary boundary, const void *bytes, size_t size);
 
 /**
- * Writes a line into the driver's log, as a driver does when a call fails, and calls those who
- * listen to it, in this thread. With `warning` not 0 the line is a warning, else an error.
+ * Writes a line into the driver's log, beside those of calls that fail, and calls those who listen
+ * to it, in this thread, unless one of them makes the call. With `warning` not 0 the line is a
+ * warning, else an error. Nothing is put before the text.
  */
 void acu_sim_log(int warning, const char *text);
 

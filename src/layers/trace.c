@@ -291,11 +291,16 @@ SHARED void put_result(acu_line *out, const acu_call *call) {
         acu_line_put(out, " (refused)");
 }
 
+void (*acu_trace_put_thread)(acu_line *out);
+
 static void write_call(const acu_call *call, int fd, uint64_t duration_ns) {
     const acu_function *function = call->function;
     acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
     bool succeeded = function->returns != ACU_RETURNS_STATUS || call->result == 0;
-    acu_line_print(&out, "[%ld] ", syscall(SYS_gettid));
+    if (acu_trace_put_thread)
+        acu_trace_put_thread(&out);
+    else
+        acu_line_print(&out, "[%ld] ", syscall(SYS_gettid));
     acu_line_put(&out, function->name);
     acu_line_put(&out, "(");
     for (unsigned i = 0; i < function->param_count; i++) {

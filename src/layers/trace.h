@@ -8,6 +8,9 @@
 bool acu_trace_on(void);
 /* Does what acu_trace_to() does. `about` is the setting, which a message about a mistake names. */
 int acu_trace_set(const char *target, const char *about);
+/* Puts the calling thread, "[17 "uploads"] ". Set before main() in programs that can name threads;
+ * NULL: a thread is its number. */
+extern ACU_OURS void (*acu_trace_put_thread)(acu_line *out);
 /* Puts an argument and its name: "dst=0x7f00". `written`: the call has written its results. */
 void acu_trace_put_argument(acu_line *out, const acu_call *call, unsigned i, bool written);
 /* Puts " = cudaSuccess", and whether the result was made here. */

@@ -23,9 +23,11 @@
 
 #include "core/hooks.h"
 #include "core/audience.h"
+#include "core/thread_name.h"
 #include "core/values.h"
 #include "layers/trace.h"
 #include "layers/trace_device.h"
+#include "layers/trace_open.h"
 #include "loader/platform.h"
 
 /* ---- the file ---- */
@@ -248,17 +250,33 @@ static void name_process(unsigned now, long thread) {
     acu_trace_append(&event);
 }
 
+/* Puts the number of the calling thread, and its name if it has one: "[17 "uploads"] ". */
+static void put_thread(acu_line *out) {
+    acu_line_print(out, "[%ld", (long)syscall(SYS_gettid));
+    if (*acu_thread_name) {
+        acu_line_put(out, " ");
+        acu_line_put_quoted(out, acu_thread_name, ACU_NAME_SIZE);
+    }
+    acu_line_put(out, "] ");
+}
+
+/* Names the row of the calling thread: as the program does, else as the system does. */
+static void name_thread(long number) {
+    char name[32] = "";
+    (void)prctl(PR_GET_NAME, name);
+    acu_trace_name_row(number, *acu_thread_name ? acu_thread_name : name);
+}
+
 long acu_trace_thread(void) {
     static _Thread_local unsigned named; /* the file that has the thread's name */
     static _Thread_local long number;
     const unsigned now = atomic_load(&files);
     if (named != now) {
-        char name[32] = "";
         named = now;
         number = (long)syscall(SYS_gettid);
-        (void)prctl(PR_GET_NAME, name);
+        acu_trace_open_forget();
         name_process(now, number);
-        acu_trace_name_row(number, name);
+        name_thread(number);
     }
     return number;
 }
@@ -335,16 +353,21 @@ static void put_payload(acu_json *out, const acu_range_event *range) {
 }
 
 static void write_range_event(const acu_range_event *range, uint64_t id, uint64_t now) {
-    static const char phases[] = {'B', 'E', 'b', 'e', 'i'};
+    static const char phases[] = {[ACU_RANGE_PUSH] = 'B',
+                                  [ACU_RANGE_START] = 'b',
+                                  [ACU_RANGE_END] = 'e',
+                                  [ACU_RANGE_MARK] = 'i'};
     const long thread = acu_trace_thread();
     const bool any_thread = range->step == ACU_RANGE_START || range->step == ACU_RANGE_END;
     char name[64] = "";
     acu_json event;
-    if (range->step == ACU_RANGE_START)
+    if (range->step == ACU_RANGE_PUSH)
+        acu_trace_open_push(range);
+    else if (range->step == ACU_RANGE_START)
         remember(id, range->name);
     else if (range->step == ACU_RANGE_END)
         recall(id, name);
-    acu_json_begin(&event, phases[range->step], range->is_call ? "anycuda" : "range",
+    acu_json_begin(&event, phases[range->step], acu_trace_category(range),
                    range->step == ACU_RANGE_END ? name : range->name, now, thread);
     if (any_thread)
         acu_json_put_number(&event, "id", id);
@@ -360,7 +383,8 @@ static void write_range_event(const acu_range_event *range, uint64_t id, uint64_
 static void write_range_line(const acu_range_event *range, uint64_t id) {
     static const char *const steps[] = {"push", "pop", "start", "end", "mark"};
     acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
-    acu_line_print(&out, "[%ld] %s", (long)syscall(SYS_gettid), steps[range->step]);
+    put_thread(&out);
+    acu_line_put(&out, steps[range->step]);
     if (range->name) {
         acu_line_put(&out, " ");
         acu_line_put_quoted(&out, range->name, SIZE_MAX);
@@ -377,7 +401,9 @@ static void write_range_line(const acu_range_event *range, uint64_t id) {
 static void write_range(const acu_range_event *range, uint64_t id) {
     const uint64_t now = acu_platform_now_ns();
     const int kept = errno;
-    if (is_on())
+    if (is_on() && range->step == ACU_RANGE_POP)
+        acu_trace_open_pop(range, now, acu_trace_thread());
+    else if (is_on())
         write_range_event(range, id, now);
     else if (acu_trace_on())
         write_range_line(range, id);
@@ -393,7 +419,8 @@ static void write_name_line(unsigned kind, uint64_t what, const char *name) {
                                           [ACU_NAMED_STREAM] = "stream 0x%llx ",
                                           [ACU_NAMED_EVENT] = "event 0x%llx "};
     acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
-    acu_line_print(&out, "[%ld] name ", (long)syscall(SYS_gettid));
+    put_thread(&out);
+    acu_line_put(&out, "name ");
     acu_line_print(&out, formats[kind], (unsigned long long)what);
     acu_line_put_quoted(&out, name, SIZE_MAX);
     acu_trace_line(&out);
@@ -405,7 +432,7 @@ static void write_name(unsigned kind, uint64_t what, const char *name) {
     if (kind == ACU_NAMED_STREAM)
         acu_measure_name((void *)(uintptr_t)what, name);
     if (is_on() && kind == ACU_NAMED_THREAD)
-        acu_trace_name_row(acu_trace_thread(), name);
+        name_thread(acu_trace_thread());
     else if (!is_on() && acu_trace_on() && name)
         write_name_line(kind, what, name);
     errno = kept;
@@ -455,5 +482,6 @@ static void end(acu_call *call) {
 
 __attribute__((constructor)) static void join(void) {
     below = acu_layer_hooks;
+    acu_trace_put_thread = put_thread;
     acu_layer_hooks = (acu_hooks){.on = on, .begin = begin, .end = end};
 }

@@ -1,5 +1,6 @@
 /* The lock, the threads that call CUDA, and what the entry of a call does first and last. */
 #include "core/record.h"
+#include "sim/noun.h"
 #include "sim/sim.h"
 
 /* The lock does not spin before it sleeps: waiting for a stream would take twice as long. */
@@ -50,8 +51,11 @@ cudaError_t acu_sim_call_end(acu_sim_call *call, cudaError_t result) {
         self.bound = self.call.before.bound;
         self.context = self.call.before.context;
     }
+    const bool failed = result && result != cudaErrorNotReady;
+    if (failed && self.call.symbol)
+        acu_sim_nouns_failed(&self.call, result);
     pthread_mutex_unlock(&acu_sim_lock);
-    if (result && result != cudaErrorNotReady && !self.call.by_driver)
+    if (failed && !self.call.by_driver)
         self.last = result;
     exchange(call);
     return result;

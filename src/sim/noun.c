@@ -49,3 +49,9 @@ void acu_sim_nouns_thread_ended(const acu_sim_thread *thread) {
         if ((*noun)->thread_ended)
             (*noun)->thread_ended(thread);
 }
+
+void acu_sim_nouns_failed(const acu_sim_call *call, cudaError_t result) {
+    for (const acu_sim_noun *const *noun = acu_sim_nouns; *noun; noun++)
+        if ((*noun)->failed)
+            (*noun)->failed(call, result);
+}

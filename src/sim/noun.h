@@ -25,6 +25,8 @@ typedef struct acu_sim_noun {
     void (*finished)(void);
     /* Takes back what belongs to a thread of the program that ends. */
     void (*thread_ended)(const acu_sim_thread *thread);
+    /* Does what follows when a call of CUDA's fails; may give the lock up meanwhile. */
+    void (*failed)(const acu_sim_call *call, cudaError_t result);
 } acu_sim_noun;
 
 /* In the order in which they are taken back: a noun stands before those that it uses. NULL is
@@ -40,5 +42,6 @@ void acu_sim_nouns_configure(const acu_sim_config *config);
 void acu_sim_nouns_waited(bool for_work);
 void acu_sim_nouns_finished(void);
 void acu_sim_nouns_thread_ended(const acu_sim_thread *thread);
+void acu_sim_nouns_failed(const acu_sim_call *call, cudaError_t result);
 
 #endif

@@ -3,6 +3,8 @@
 #include "conformance.h"
 #include "kernels.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static void hear(cudaAsyncNotificationInfo_t *info, void *data, cudaAsyncCallbackHandle_t handle) {
@@ -107,6 +109,79 @@ CASE(the_log_by_the_driver) {
     ASK(cuLogsCurrent(NULL, 0));
     ASK(cuLogsDumpToMemory(&at, NULL, &size, 0));
     ASK(cuLogsDumpToFile(&at, "/no/such/folder/log", 0));
+}
+
+/* What was heard last, and how often. */
+typedef struct heard {
+    int lines;
+    char line[1024];
+} heard;
+
+/* NOLINTNEXTLINE(readability-non-const-parameter): the signature is CUDA's */
+static void keep_line(void *data, CUlogLevel level, char *text, size_t length) {
+    heard *h = data;
+    (void)level;
+    h->lines++;
+    snprintf(h->line, sizeof h->line, "%.*s", (int)length, text);
+}
+
+static int lines_in(const char *text) {
+    int lines = 0;
+    for (; *text; text++)
+        lines += *text == '\n';
+    return lines;
+}
+
+/* Returns the lines since the place, to whose end the place goes; "" where there are none. */
+static const char *logged(CUlogIterator *from) {
+    static char text[65536];
+    size_t size = sizeof text;
+    *text = '\0';
+    (void)cuLogsDumpToMemory(from, text, &size, 0);
+    return text;
+}
+
+/* A line is "[HH:MM:SS.mmm][thread][CUDA][E] …"; that an H200 (13.0) writes it is known of this
+ * call only. */
+CASE(the_log_has_calls_that_fail) {
+    static const char line[] =
+        "][CUDA][E] Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuMemFree_v2";
+    CUlogsCallbackHandle handle = NULL;
+    CUlogIterator at = 0;
+    heard h = {.lines = 0};
+    OK(cudaFree(NULL));
+    OK(cuLogsRegisterCallback(keep_line, &h, &handle));
+    OK(cuLogsCurrent(&at, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemFree(7));
+    const char *text = logged(&at);
+    IS(strstr(text, line) != NULL);
+    IS(text[0] == '[' && text[3] == ':' && text[6] == ':' && text[9] == '.' && text[13] == ']');
+    EQUAL(h.lines, lines_in(text));
+    ASK(strncmp(h.line, text, strlen(h.line)) == 0 || strstr(text, h.line) != NULL); /* all of it */
+    ASK(h.line[0] && h.line[strlen(h.line) - 1] == '\n');
+    OK(cuLogsUnregisterCallback(handle));
+}
+
+/* How many lines there are of what is no failure, or the runtime's own. */
+CASE(the_log_and_the_runtime) {
+    CUlogIterator at = 0;
+    cudaStream_t stream;
+    int local = 0;
+    OK(cudaStreamCreate(&stream));
+    OK(cuLogsCurrent(&at, 0));
+    hold(stream);
+    SAYS(cudaErrorNotReady, cudaStreamQuery(stream));
+    SAYS(CUDA_ERROR_NOT_READY, cuStreamQuery((CUstream)stream));
+    ASK(lines_in(logged(&at)));
+    let_go();
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaStreamDestroy(stream));
+    FAILS(cudaErrorInvalidValue, cudaMalloc(NULL, 1));
+    ASK(lines_in(logged(&at)));
+    FAILS(cudaErrorInvalidDevice, cudaSetDevice(99));
+    ASK(lines_in(logged(&at)));
+    FAILS(cudaErrorInvalidValue, cudaFree(&local));
+    ASK(strstr(logged(&at), "from cuMemFree_v2") != NULL);
 }
 
 /* ---- coredumps: none is written ---- */

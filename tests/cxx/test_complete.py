@@ -45,6 +45,49 @@ def test_nothing_is_dropped() -> None:
         pytest.fail(f"not in C++; run `make generate`: {missing}", pytrace=False)
 
 
+def parameters(text: str) -> list[tuple[str, list[str]]]:
+    """The functions that a C++ header declares, each with its parameters: "const acu_node *after"."""
+    code = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)
+    found = re.findall(r"(\w+)\(((?:[^();{}]|\([^()]*\))*)\)(?: const)?(?=;)", code)
+    return [(name, [one.strip() for one in re.sub(r"\s+", " ", inside).split(",")]) for name, inside in found]
+
+
+# An array beside its count: of anycuda's own type, or of what a template or C has a type for. Memory has none.
+ARRAY = re.compile(r"(const )?(?!void\b)\w+ \*(?!pointer$|host$)\w+")
+COUNT = re.compile(r"(size_t|unsigned|int) \*?(\w+_)?(count|size)( = .*)?")
+
+
+def unlike_cxx(text: str) -> set[str]:
+    """The functions that take an array as C does: a pointer, and the count that follows it."""
+    return {
+        name
+        for name, taken in parameters(text)
+        for at, one in enumerate(taken)
+        if re.match(r"size_t \*|const acu_\w+ \*\w+s$", one)
+        or (at and COUNT.fullmatch(one) and ARRAY.fullmatch(taken[at - 1]))
+    }
+
+
+def test_arrays_are_spans() -> None:
+    files = sorted(GENERATED.glob("*.hpp"))
+    assert sum(len(parameters(file.read_text())) for file in files) > 900
+    assert {file.name: found for file in files if (found := unlike_cxx(file.read_text()))} == {}
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "result<> get_edges(acu_node *from, acu_node *to, acu_edge *edges, size_t *count) const;",
+        "result<> remove(const acu_node *from,\n    const acu_edge *edges, size_t count) const;",
+        "result<acu::node> add_node(span<const acu_node> after, const acu_edge *edges, void *params) const;",
+        "static result<size_t> log_read(acu_log_position *from, char *text, size_t size);",
+        "result<> add(const T *elements, unsigned element_count, stream_ref on = nullptr);",
+    ],
+)
+def test_an_array_as_in_c_is_found(declared: str) -> None:
+    assert unlike_cxx(f"class x {{\n    /** Says (what) it does. */\n    {declared}\n}};")
+
+
 def test_the_headers_are_read() -> None:
     found = declared(HEADERS / "buffer.h") | declared(HEADERS / "launch.h") | declared(HEADERS / "block.h")
     assert {"acu_buffer_create", "acu_buffer_write", "acu_buffer_cleanup", "acu_launch", "acu_in"} <= found

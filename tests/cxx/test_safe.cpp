@@ -326,6 +326,73 @@ void test_arguments_are_checked() {
     CHECK(contents(buffer) == floats{8, 7, 8});
 }
 
+void test_dependencies_are_spans() {
+    const auto graph = *acu::graph::create();
+    std::array<acu_node, 4> n;
+    for (acu_node &one : n)
+        one = *graph.add_empty({});
+    CHECK(graph.add_dependencies({n[0], n[0]}, {n[1], n[2]}));
+    const std::vector<acu_node> from{n[1], n[2]}, to(2, n[3]);
+    CHECK(graph.add_dependencies(from, to, std::vector<acu_edge>(2)));
+    CHECK(graph.add_dependencies({}, {}));
+
+    std::array<acu_node, 9> starts, ends;
+    std::vector<acu_edge> edges(9, acu_edge{7, 7, 7});
+    CHECK(*graph.get_edges({}, {}) == 4 && *graph.get_edges(starts, ends, edges) == 4);
+    for (std::size_t i = 0; i < 4; i++)
+        CHECK(acu::node(starts[i]).find_in_clone(graph).code() != 0 && edges[i].type == 0);
+    CHECK(edges[4].type == 7);
+    std::array<acu_node, 1> one{};
+    CHECK(*graph.get_edges({}, ends, {}) == 4 && *graph.get_edges(one, ends) == 4);
+    CHECK(one[0].graph == graph.get());
+    CHECK(*acu::node(n[3]).get_dependencies(starts, edges) == 2 && starts[0].id != starts[1].id);
+    CHECK(*acu::node(n[0]).get_dependent_nodes(one) == 2 &&
+          *acu::node(n[0]).get_dependencies({}) == 0);
+
+    CHECK(graph.remove_dependencies(from, to));
+    CHECK(*graph.get_edges({}, {}) == 2);
+    // Arrays of one count that are of several lengths are refused, the longer and the shorter one.
+    CHECK(graph.add_dependencies(from, {n[3]}).code() == ACU_ERROR_ARGUMENT);
+    CHECK(graph.add_dependencies({n[1]}, to).code() == ACU_ERROR_ARGUMENT);
+    CHECK(graph.add_dependencies(from, {}).code() == ACU_ERROR_ARGUMENT);
+    CHECK(graph.add_dependencies(from, to, std::vector<acu_edge>(1)).code() == ACU_ERROR_ARGUMENT);
+    CHECK(graph.add_dependencies(from, to, std::vector<acu_edge>(3)).code() == ACU_ERROR_ARGUMENT);
+    CHECK(graph.remove_dependencies({}, {}, std::vector<acu_edge>(1)).code() == ACU_ERROR_ARGUMENT);
+    CHECK(graph.add_node({n[0]}, std::vector<acu_edge>(2), nullptr).code() == ACU_ERROR_ARGUMENT);
+    CHECK(*graph.get_edges({}, {}) == 2);
+}
+
+void test_dependencies_of_a_capture_are_spans() {
+    const auto stream = make_stream();
+    const auto buffer = *acu::buffer_of<float>::create_from(stream, {1});
+    std::array<acu_node, 3> nodes{};
+    const auto graph = stream.capture(nullptr, [&](acu::stream_ref on) {
+        CHECK(buffer.fill(2.0f, on));
+        CHECK(*on.get_capture_dependencies(nodes) == 1);
+        const acu_node first = nodes[0];
+        CHECK(on.set_capture_dependencies({}, {}, false));
+        CHECK(*on.get_capture_dependencies({}) == 0);
+        CHECK(on.set_capture_dependencies({first}, {}, true));
+        CHECK(*on.get_capture_dependencies(nodes) == 1 && nodes[0].id == first.id);
+        CHECK(on.set_capture_dependencies({first}, std::vector<acu_edge>(2), true).code() ==
+              ACU_ERROR_ARGUMENT);
+        return acu::result<>(0);
+    });
+    CHECK(graph && *graph->get_nodes({}) == 1);
+}
+
+void test_the_log_is_read_into_a_span() {
+    std::array<char, 100> text{'?'};
+    acu_log_position at = 0;
+    const auto end = acu::log_get_end();
+    if (!end) // before 12.9
+        return;
+    at = *end;
+    acu_sim_log(0, "a line");
+    const auto length = acu::log_read(&at, text);
+    CHECK(length && *length == 7 && std::string(text.data()) == "a line\n");
+}
+
 void test_a_graph_is_built_and_changed() {
     const auto stream = make_stream();
     const auto kernel = make_kernel();
@@ -463,6 +530,9 @@ int main() {
     test_streams_fork_and_join();
     test_transfers_and_shapes();
     test_arguments_are_checked();
+    test_dependencies_are_spans();
+    test_dependencies_of_a_capture_are_spans();
+    test_the_log_is_read_into_a_span();
     test_a_graph_is_built_and_changed();
     test_a_function_object_is_captured();
     test_a_closure_is_destroyed_once();

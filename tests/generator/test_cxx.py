@@ -18,6 +18,7 @@ WIDGET = """
 #ifndef ACU_WIDGET_H
 #define ACU_WIDGET_H
 #include <anycuda/buffer.h>
+#include <anycuda/node.h>
 ACU_BEGIN_C
 /** A made-up object. */
 typedef struct acu_widget acu_widget;
@@ -39,6 +40,16 @@ ACU_CHECKED acu_result acu_widget_get_parts(acu_widget *widget, int *parts, size
 ACU_CHECKED acu_result acu_widget_get_range(acu_widget *widget, int *least, int *greatest);
 /** Divides it into `count` others, which the caller owns. */
 ACU_CHECKED acu_result acu_widget_split(acu_widget *widget, const int *parts, size_t count, acu_widget **widgets);
+/** Joins parts; `edges` may be NULL. */
+ACU_CHECKED acu_result acu_widget_join(acu_widget *widget, const int *from, const int *to, const acu_edge *edges,
+                                       size_t count);
+/** Adds a part; `edges` is NULL or has one entry for each of `after`. */
+ACU_CHECKED acu_result acu_widget_add(acu_widget *widget, const int *after, size_t after_count, const acu_edge *edges,
+                                      int part);
+/** Lists what is joined. */
+ACU_CHECKED acu_result acu_widget_get_joined(acu_widget *widget, int *from, int *to, acu_edge *edges, size_t *count);
+/** Copies a text, from a place on. */
+ACU_CHECKED acu_result acu_widget_read(acu_widget *widget, int *from, char *text, size_t size, size_t *length);
 /** Returns the buffer, which stays the widget's. */
 acu_buffer *acu_widget_buffer(const acu_widget *widget);
 MORE
@@ -79,8 +90,18 @@ def test_a_new_noun_needs_no_hand_work(tmp_path: Path) -> None:
         "result<size_t> get_parts(span<int> parts) const",
         "result<widget_get_range_values> get_range() const",
         "result<> split(span<const int> parts, span<acu::widget> widgets) const",
+        "result<> join(span<const int> from, span<const int> to, span<const acu_edge> edges = {}) const",
+        "result<> add(span<const int> after, span<const acu_edge> edges, int part) const",
+        "result<size_t> get_joined(span<int> from, span<int> to, span<acu_edge> edges = {}) const",
+        "result<size_t> read(int *from, span<char> text) const",
         "buffer_ref buffer() const",
     }
+    calls = {one.name: one.call for one in widget.members}
+    after = "detail::beside(after, edges), detail::longest(after, edges), detail::beside(edges, after)"
+    assert calls["add"] == f"acu_widget_add(get(), {after}, part)"
+    assert calls["get_joined"].endswith("detail::wanted(to), detail::wanted(edges), &count)")
+    (joined,) = (one for one in widget.members if one.name == "get_joined")
+    assert joined.outs == (("size_t", "count", "detail::room(from, to, edges)"),)
     (create,) = (one for one in widget.members if one.name == "create")
     assert create.is_static and create.doc == "Makes a widget: the caller owns it."
     assert create.call == "acu_widget_create(device, options.get(), &widget)"
@@ -115,6 +136,14 @@ def test_misspelt_names_are_found(tmp_path: Path) -> None:
     spec.mkdir()
     (spec / "cxx.yaml").write_text((SPEC / "cxx.yaml").read_text().replace("acu_arg_of:", "acu_arg_from:"))
     with pytest.raises(GeneratorError, match=r"cxx\.yaml:\d+: no public header declares `acu_arg_from`"):
+        cxx.headers(Spec(spec), GENERATED)
+
+
+def test_misspelt_parameters_are_found(tmp_path: Path) -> None:
+    spec = tmp_path / "spec"
+    spec.mkdir()
+    (spec / "cxx.yaml").write_text((SPEC / "cxx.yaml").read_text().replace("left_out: [edges]", "left_out: [egdes]"))
+    with pytest.raises(GeneratorError, match=r"cxx\.yaml:\d+: no function of a public header has a parameter `egdes`"):
         cxx.headers(Spec(spec), GENERATED)
 
 

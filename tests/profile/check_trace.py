@@ -163,6 +163,38 @@ def check_ranges(program: str, folder: Path) -> None:
     assert told[2] == 'start "apart" 1' and told[5] == "end 1"
 
 
+def slices(events: list[Event]) -> dict[str, list[tuple[int, int]]]:
+    """From which event to which the ranges of a thread last, as viewers see them: an end is that of the last begin."""
+    found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    begun: list[int] = []
+    for at, event in enumerate(events):
+        if event["ph"] == "B":
+            begun.append(at)
+        elif event["ph"] == "E":
+            begin = begun.pop()
+            found[events[begin]["name"]].append((begin, at))
+    return found
+
+
+def check_domains(program: str, folder: Path) -> None:
+    """Ranges of several domains on one thread may overlap; what ends without a begin is nothing."""
+    for calls in ("0", "1"):
+        events, _, _ = run(program, "domains", folder / f"domains{calls}.json", ANYCUDA_NAME_CALLS=calls)
+        last = max(at for at, event in enumerate(events) if event.get("name") == "is not ended")
+        found = slices(events[:last])
+        ((begin, end),) = found["first of a"]
+        inside, behind = found["of b"]  # is in two parts
+        assert begin < inside[0] < inside[1] < end < behind[0] < behind[1]
+        assert len(found["deep"]) == 100
+        in_call = found["from the call"]
+        if calls == "1":
+            ((begin, end),) = found["acu_stream_capture"]
+            assert begin < in_call[0][0] < in_call[0][1] < end < in_call[1][0] < in_call[1][1]
+        else:
+            assert len(in_call) == 1
+        assert sum(e["ph"] == "B" for e in events[:last]) == sum(e["ph"] == "E" for e in events[:last])
+
+
 def check_named_calls(program: str, folder: Path) -> None:
     """With ANYCUDA_NAME_CALLS, a call of the safe layer encloses those that it makes of CUDA."""
     events, _, _ = run(program, "work", folder / "named.json", ANYCUDA_NAME_CALLS="1")
@@ -199,6 +231,28 @@ def check_processes(program: str, folder: Path) -> None:
         subprocess.run([program, "threads"], check=True, env={**os.environ, "ANYCUDA_TRACE": str(cut)})
         events = json.loads(cut.read_text())
         assert events[0] == {"a": 1} and len(events) > 200
+
+
+def check_thread_names(program: str, folder: Path) -> None:
+    """A thread has the name that it was given, cut to 47 bytes, also before the trace began; others have none."""
+    cut = "0123456789" * 4 + "012345"
+    lines = folder / "named.txt"
+    environment = {**os.environ, "ANYCUDA_TRACE": str(lines), "ANYCUDA_CUDART": "sim"}
+    subprocess.run([program, "named"], check=True, env=environment)
+    for what in ('mark "mark"', "cudaPeekAtLastError() = cudaSuccess"):
+        found = [line for line in lines.read_text().splitlines() if f"] {what}" in line]
+        names = [line.split("]")[0].partition(" ")[2] for line in found]
+        assert names == ['"reused"', '"a \\"name\\"?"', "", f'"{cut}"', '"reused"', ""], found
+        assert all(line[1:].split("]")[0].split(" ")[0].isdigit() for line in found)
+
+    events, _, _ = run(program, "named", folder / "named.json")
+    rows: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for event in named(events, "thread_name", "M"):
+        rows[event["pid"], event["tid"]].append(event["args"]["name"])
+    main, *others, child = [rows[e["pid"], e["tid"]] for e in named(events, "mark", "i")][:5]
+    system = Path(program).name[:15]
+    assert main == ["reused", system] and child == ["reused"]
+    assert [names[-1] for names in others] == ['a "name"?', system, cut]
 
 
 def check_driver(program: str, folder: Path) -> None:
@@ -283,8 +337,10 @@ def main() -> int:
             check_work,
             check_capture,
             check_ranges,
+            check_domains,
             check_named_calls,
             check_processes,
+            check_thread_names,
             check_driver,
             check_checkpoint,
             check_files,

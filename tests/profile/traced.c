@@ -107,6 +107,40 @@ static void ranges(void) {
     OK(acu_domain_release(domain));
 }
 
+/* Ranges of two domains that overlap, a range that nobody began, and one that a call encloses at
+ * its begin only. */
+static acu_result begin_in_call(acu_stream *stream, void *data) {
+    (void)stream;
+    return acu_range_push(data, "from the call", NULL);
+}
+
+static void domains(void) {
+    acu_domain *a = NULL, *b = NULL;
+    acu_stream *stream = NULL;
+    acu_graph *graph = NULL;
+    OK(acu_stream_create(0, NULL, &stream));
+    OK(acu_domain_create("a", &a));
+    OK(acu_domain_create("b", &b));
+    OK(acu_range_pop(a));
+    OK(acu_range_push(a, "first of a", NULL));
+    OK(acu_range_push(b, "of b", NULL));
+    OK(acu_range_pop(NULL));
+    OK(acu_range_pop(a)); /* while that of b goes on */
+    OK(acu_range_pop(b));
+    OK(acu_range_pop(b));
+    OK(acu_stream_capture(stream, NULL, begin_in_call, b, &graph));
+    OK(acu_range_pop(b));
+    for (int i = 0; i < 100; i++)
+        OK(acu_range_push(a, "deep", NULL));
+    for (int i = 0; i < 100; i++)
+        OK(acu_range_pop(a));
+    OK(acu_range_push(a, "is not ended", NULL));
+    OK(acu_graph_release(graph));
+    OK(acu_domain_release(a));
+    OK(acu_domain_release(b));
+    OK(acu_stream_release(stream));
+}
+
 static void *mark_often(void *name) {
     for (int i = 0; i < MARKS; i++)
         OK(acu_range_mark(NULL, name, NULL));
@@ -132,6 +166,43 @@ static void forks(void) {
     (void)mark_often("parent");
     while (wait(NULL) > 0) {
     }
+}
+
+static void *name_and_mark(void *name) {
+    if (name)
+        OK(acu_thread_set_name(name));
+    OK(acu_range_mark(NULL, "mark", NULL));
+    OK(cudaPeekAtLastError());
+    return NULL;
+}
+
+static void mark_in_thread(char *name) {
+    pthread_t thread;
+    OK(pthread_create(&thread, NULL, name_and_mark, name));
+    OK(pthread_join(thread, NULL));
+}
+
+/* Threads that have names, or none, one after the other: the system may reuse what one had. The
+ * first name is given while there is no trace. */
+static void named(void) {
+    static char is_long[] = "0123456789012345678901234567890123456789012345\xc3\xa4 is cut";
+    char kept[] = "reused", *given = kept;
+    OK(acu_trace_to(NULL));
+    if (acu_thread_set_name(NULL) != ACU_ERROR_ARGUMENT)
+        exit(1);
+    OK(acu_thread_set_name(given));
+    memset(given, '!', sizeof kept - 1); /* the name was copied */
+    OK(acu_trace_to(getenv("ANYCUDA_TRACE")));
+    (void)name_and_mark(NULL);
+    mark_in_thread("a \"name\"\n");
+    mark_in_thread(NULL);
+    mark_in_thread(is_long);
+    if (fork() == 0) {
+        (void)name_and_mark(NULL);
+        _exit(0);
+    }
+    (void)wait(NULL);
+    (void)name_and_mark("");
 }
 
 /* The process is killed while it writes. */
@@ -196,14 +267,17 @@ int main(int count, char **args) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"work", work},       {"capture", capture},      {"ranges", ranges},
-                 {"threads", threads}, {"forks", forks},          {"dies", dies},
-                 {"driver", driver},   {"checkpoint", checkpoint}};
+    } cases[] = {{"work", work},     {"capture", capture},
+                 {"ranges", ranges}, {"threads", threads},
+                 {"forks", forks},   {"dies", dies},
+                 {"named", named},   {"domains", domains},
+                 {"driver", driver}, {"checkpoint", checkpoint}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (count > 1 && strcmp(args[1], cases[i].name) == 0) {
             cases[i].run();
             return 0;
         }
-    fprintf(stderr, "traced work|capture|ranges|threads|forks|dies|driver|checkpoint\n");
+    fprintf(stderr,
+            "traced work|capture|ranges|threads|forks|dies|named|domains|driver|checkpoint\n");
     return 2;
 }

@@ -51,6 +51,7 @@ acu_result listeners(void) {
 
 acu_result links_and_caches(void) {
     acu_peer_info info;
+    acu_rdma_info rdma;
     acu_cache_config config;
     acu_loading_mode mode;
     unsigned can;
@@ -61,6 +62,9 @@ acu_result links_and_caches(void) {
         if (elsewhere)
             ACU_TRY(acu_device_get_peer_atomics(elsewhere, 0, ACU_ATOMIC_CAS, &can));
     }
+    ACU_TRY(acu_device_get_rdma_info(elsewhere, &rdma));
+    if (rdma.flush_by_host)
+        ACU_TRY(acu_device_flush_rdma_writes(elsewhere, ACU_RDMA_OWNER));
     ACU_TRY(acu_device_get_cache_config(elsewhere, &config));
     ACU_TRY(acu_device_set_cache_config(elsewhere, config));
     ACU_TRY(acu_device_reset_persisting_l2(elsewhere));

@@ -159,6 +159,29 @@ static void peers(void **state) {
     FAILS(acu_device_disable_peer_access(0, 4), 101, "device 4 does not exist; there ");
 }
 
+/* A failure names the number that CUDA refuses, and the device. */
+static void errors_name_what_is_asked(void **state) {
+    (void)state;
+    const acu_device_limit limit = (acu_device_limit)no_such;
+    const int number = no_such;
+    char limits[64], caches[64], memory[64];
+    size_t value = 0;
+    uint64_t bytes = 0;
+    snprintf(limits, sizeof limits, "; limit %d of device 0", number);
+    snprintf(caches, sizeof caches, "; cache configuration %d of device 0", number);
+    snprintf(memory, sizeof memory, "; graph memory attribute %d of device 0", number);
+    FAILS(acu_device_get_limit(0, limit, &value), 1, limits);
+    FAILS(acu_device_set_limit(0, limit, 1), 1, limits);
+    FAILS(acu_device_set_flags(0, 3), 1, "; flags 3 of device 0");
+    FAILS(acu_device_set_cache_config(0, (acu_cache_config)no_such), 1, caches);
+    FAILS(acu_graph_memory_get_attribute(0, (acu_graph_memory_attribute)no_such, &bytes), 1,
+          memory);
+    FAILS(acu_graph_memory_reset(0, (acu_graph_memory_attribute)no_such), 1, memory);
+    FAILS(acu_graph_memory_reset(0, ACU_GRAPH_MEMORY_USED), 1,
+          "; graph memory attribute 0 of device 0");
+    FAILS(acu_device_get_by_pci_bus_id("", &(acu_device){0}), 1, "; PCI bus id \"\"");
+}
+
 static void links_to_peers(void **state) {
     (void)state;
     acu_peer_info info = {.performance_rank = 99};
@@ -204,6 +227,27 @@ static void atomics_over_links(void **state) {
         assert_true(can & ACU_ATOMIC_SCALAR_32 && can & ACU_ATOMIC_SIGNED);
     FAILS(acu_device_get_peer_atomics(0, 1, (acu_atomic_operation)no_such, &can), 1,
           "cudaDeviceGetP2PAtomicCapabilities");
+}
+
+static void writes_of_other_devices(void **state) {
+    (void)state;
+    acu_rdma_info info = {.ordered = ACU_RDMA_ALL_DEVICES};
+    acu_device current = -1;
+    int options = -1;
+    const acu_device device = another_device();
+    OK(acu_device_get_rdma_info(device, &info));
+    OK(acu_device_get_attribute(device, 117, &options)); /* …GPUDirectRDMAFlushWritesOptions */
+    assert_int_equal(options & 3, info.flush_by_host + 2 * info.flush_by_stream);
+    assert_true(info.ordered == ACU_RDMA_NOWHERE || info.ordered == ACU_RDMA_OWNER ||
+                info.ordered == ACU_RDMA_ALL_DEVICES);
+    if (info.flush_by_host || is_simulated()) {
+        OK(acu_device_flush_rdma_writes(device, ACU_RDMA_OWNER));
+        OK(acu_device_flush_rdma_writes(ACU_DEVICE_CURRENT, ACU_RDMA_ALL_DEVICES));
+    }
+    FAILS(acu_device_flush_rdma_writes(0, ACU_RDMA_NOWHERE), 1, "; scope 0 of device 0");
+    FAILS(acu_device_flush_rdma_writes(0, (acu_rdma_scope)no_such), 1, "; scope 77 of device 0");
+    OK(acu_device_get_current(&current));
+    assert_int_equal(current, 0);
 }
 
 static void caches(void **state) {
@@ -277,8 +321,10 @@ int main(void) {
         TEST(info_is_the_same_on_old_runtimes),
         TEST(memory_limits_flags_priorities),
         TEST(peers),
+        TEST(errors_name_what_is_asked),
         TEST(links_to_peers),
         TEST(atomics_over_links),
+        TEST(writes_of_other_devices),
         TEST(caches),
         TEST(caches_during_a_capture),
         TEST(reset_spares_what_is_alive),

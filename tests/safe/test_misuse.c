@@ -12,6 +12,7 @@ static void devices(void **state) {
     bool can;
     acu_device_info info;
     acu_peer_info peer;
+    acu_rdma_info rdma;
     acu_cache_config cache;
     acu_device_guard guard = {0};
     char text[ACU_UUID_SIZE];
@@ -36,6 +37,8 @@ static void devices(void **state) {
     NO_DEVICE(acu_device_get_peer_info(absent, 0, &peer));
     NO_DEVICE(acu_device_get_peer_info(0, absent, &peer));
     NO_DEVICE(acu_device_get_host_atomics(absent, ACU_ATOMIC_CAS, &flags));
+    NO_DEVICE(acu_device_get_rdma_info(absent, &rdma));
+    NO_DEVICE(acu_device_flush_rdma_writes(absent, ACU_RDMA_OWNER));
     NO_DEVICE(acu_device_get_peer_atomics(absent, 0, ACU_ATOMIC_CAS, &flags));
     NO_DEVICE(acu_device_get_peer_atomics(0, absent, ACU_ATOMIC_CAS, &flags));
     NO_DEVICE(acu_device_get_cache_config(absent, &cache));
@@ -61,6 +64,7 @@ static void devices(void **state) {
     NOT_NULL(acu_device_get_host_atomics(0, ACU_ATOMIC_CAS, NULL));
     NOT_NULL(acu_device_get_peer_atomics(0, 1, ACU_ATOMIC_CAS, NULL));
     NOT_NULL(acu_device_get_cache_config(0, NULL));
+    NOT_NULL(acu_device_get_rdma_info(0, NULL));
     REFUSED(acu_device_get_peer_info(0, 0, &peer), ACU_ERROR_ARGUMENT, "no link to itself");
     OK(acu_device_leave(NULL));
     acu_device_guard_cleanup(NULL);

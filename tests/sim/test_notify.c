@@ -1,6 +1,5 @@
 /* What a driver tells of itself and of the links between devices. */
 #include "sim_test.h"
-#include "../scratch.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -192,43 +191,6 @@ TEST(a_reset_waits_for_the_callback) {
     assert_int_equal(e.count, 1);
 }
 
-/* ---- the log ---- */
-
-/* NOLINTNEXTLINE(readability-non-const-parameter): the signature is CUDA's */
-static void hear_log(void *data, cudaLogLevel level, char *text, size_t length) {
-    (void)data, (void)level, (void)text, (void)length;
-}
-
-TEST(the_log_is_empty) {
-    char text[16] = "before";
-    char path[SCRATCH_SIZE];
-    size_t size = sizeof text;
-    cudaLogIterator at;
-    cudaLogsCallbackHandle callback;
-    OK(cudaLogsCurrent(&at, 0));
-    OK(cudaLogsDumpToMemory(&at, text, &size, 0));
-    assert_int_equal(size, 0);
-    assert_string_equal(text, "");
-    FAILS(cudaErrorInvalidValue, cudaLogsDumpToMemory(&at, text, &size, 0));
-    FAILS(cudaErrorInvalidValue, cudaLogsCurrent(NULL, 0));
-    OK(cudaLogsCurrent(&at, 1));
-    int file = mkstemp(scratch_path(path));
-    if (file < 0) {
-        fail_msg("no file can be made at %s", path);
-        return;
-    }
-    assert_int_equal(write(file, "x", 1), 1);
-    OK(cudaLogsDumpToFile(NULL, path, 0));
-    assert_int_equal(lseek(file, 0, SEEK_END), 0);
-    assert_int_equal(close(file), 0);
-    assert_int_equal(remove(path), 0);
-    FAILS(cudaErrorInvalidValue, cudaLogsDumpToFile(NULL, "/no/such/folder/log", 0));
-    OK(cudaLogsRegisterCallback(hear_log, NULL, &callback));
-    OK(cudaLogsUnregisterCallback(callback));
-    FAILS(cudaErrorInvalidValue, cudaLogsUnregisterCallback(callback));
-    FAILS(cudaErrorInvalidValue, cudaLogsRegisterCallback(NULL, NULL, &callback));
-}
-
 TEST(links_have_what_the_attributes_say) {
     enum cudaAtomicOperation ops[2] = {cudaAtomicOperationCAS, cudaAtomicOperationFloatAdd};
     unsigned can[2] = {77, 77};
@@ -287,7 +249,6 @@ int main(void) {
         T(a_callback_calls_cuda),
         T(unregistering_waits_for_the_callback),
         T(a_reset_waits_for_the_callback),
-        T(the_log_is_empty),
         T(links_have_what_the_attributes_say),
         T(banks_stay_as_they_are),
         T(no_pool_can_be_exported),

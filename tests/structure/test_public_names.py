@@ -15,7 +15,7 @@ VERBS = set(
     re.findall(
         r"\w+",
         """add adopt advise allocate attach begin bind call capture checkpoint clear clone compile copy
-        create describe destroy disable discard draw enable end enter export fail fill find forget fork free
+        create describe destroy disable discard draw enable end enter export fail fill find flush forget fork free
         freeze grow import instantiate join keep launch leave link listen load lock map mark open parse pop
         prefetch prepare print profile push query read receive record register reinterpret release remove
         reserve reset restore retain run send shrink signal slice split start stop synchronize thaw trim

@@ -416,6 +416,28 @@ def test_random_bytes(graph: AcuGraph) -> None:
             data = data or bytearray(b"digraph")
         done = graph.run(chance.choice(("--svg", "--timeline")), "-", text=bytes(data))
         assert done.returncode in (DONE, FAILED), (done.returncode, done.stderr, bytes(data))
+        if done.returncode == DONE:
+            ElementTree.fromstring(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        (b"a\xffb", "a\ufffdb"),
+        (b"a\xc3", "a\ufffd"),
+        (b"\xed\xa0\x80", "\ufffd\ufffd\ufffd"),  # half of a pair of UTF-16
+        (b"\xf4\x90\x80\x80", "\ufffd" * 4),  # beyond Unicode
+        (b"\xc0\xaf\xe0\x80\xaf", "\ufffd" * 5),  # longer than need be
+        (b"\xef\xbf\xbf", "\ufffd" * 3),  # no character of XML
+        ("ä€😀".encode(), "ä€😀"),
+        (b"\x01\x7f", " \x7f"),
+    ],
+)
+def test_what_is_no_text_is_marked(graph: AcuGraph, name: bytes, shown: str) -> None:
+    """A browser shows nothing at all of a picture that is no XML."""
+    done = graph.run("--svg", "-", text=b'digraph g { a [kind="kernel" title="' + name + b'"] }')
+    assert done.returncode == DONE
+    assert f"{shown}" in "\n".join(ElementTree.fromstring(done.stdout).itertext())
 
 
 # ---- what belongs to it ----

@@ -6,16 +6,40 @@
 static const char *const font = "Helvetica, Arial, 'Liberation Sans', sans-serif";
 enum { EDGE = 16, HEAD = 64, TITLE_LETTERS = 36, LINE = 16, HEADER = 22 };
 
+/* Returns how many bytes the character has that begins here; 0 if there is none that XML, which is
+ * in UTF-8, may have. */
+static size_t character(const unsigned char *at) {
+    const size_t length = at[0] < 0x80                     ? 1
+                          : at[0] >= 0xc2 && at[0] <= 0xdf ? 2
+                          : (at[0] & 0xf0u) == 0xe0        ? 3
+                          : at[0] >= 0xf0 && at[0] <= 0xf4 ? 4
+                                                           : 0;
+    for (size_t i = 1; i < length; i++)
+        if ((at[i] & 0xc0u) != 0x80)
+            return 0;
+    const bool is_odd = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90) ||
+                        (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf4 && at[1] > 0x8f) ||
+                        (at[0] == 0xef && at[1] == 0xbf && at[2] > 0xbd);
+    return is_odd ? 0 : length;
+}
+
 void picture_put_text(FILE *to, const char *text) {
-    for (; *text; text++)
-        if (*text == '&')
+    while (*text) {
+        const size_t length = character((const unsigned char *)text);
+        if (length == 0)
+            fputs("\xef\xbf\xbd", to); /* stands for what is no character */
+        else if (*text == '&')
             fputs("&amp;", to);
         else if (*text == '<')
             fputs("&lt;", to);
         else if (*text == '>')
             fputs("&gt;", to);
+        else if ((unsigned char)*text < ' ')
+            fputc(' ', to);
         else
-            fputc((unsigned char)*text < ' ' ? ' ' : *text, to);
+            fwrite(text, 1, length, to);
+        text += length ? length : 1;
+    }
 }
 
 const char *picture_color(const char *text, const char *otherwise) {

@@ -195,6 +195,13 @@ class device {
     /** Asks the same of the link from `device` to the memory of `peer`. */
     result<unsigned> get_peer_atomics(acu_device peer, acu_atomic_operation operation) const;
 
+    /** Asks for all that acu_rdma_info holds. */
+    result<acu_rdma_info> get_rdma_info() const;
+
+    /** Waits until writes by GPUDirect RDMA into the device's memory that have arrived are seen in
+     * `scope` by work that is queued afterwards. */
+    result<> flush_rdma_writes(acu_rdma_scope scope) const;
+
     /** Lets `device` use the memory of `peer`; success if it could already. */
     result<> enable_peer_access(acu_device peer) const;
 
@@ -360,7 +367,7 @@ class stream_ref : public handle<acu_stream> {
     result<acu_capture_info> get_capture_info() const;
 
     /** Lists what the next captured node depends on. */
-    result<> get_capture_dependencies(acu_node *nodes, acu_edge *edges, size_t *count) const;
+    result<size_t> get_capture_dependencies(span<acu_node> nodes, span<acu_edge> edges = {}) const;
 
     /** Finds the node that was just captured on the stream, for acu_exec_set_launch() and its
      * like. */
@@ -368,7 +375,7 @@ class stream_ref : public handle<acu_stream> {
 
     /** Sets what the next captured node depends on; with `add` these nodes are added to those that
      * it depends on already. */
-    result<> set_capture_dependencies(const acu_node *nodes, const acu_edge *edges, size_t count,
+    result<> set_capture_dependencies(span<const acu_node> nodes, span<const acu_edge> edges,
                                       bool add) const;
 
     /** Returns DLPack's number of the stream: 1, 2, or the raw handle; 0 where it is not a
@@ -1597,10 +1604,10 @@ class node {
     result<uint64_t> get_tools_id() const;
 
     /** Lists the nodes that a node depends on. */
-    result<> get_dependencies(acu_node *nodes, acu_edge *edges, size_t *count) const;
+    result<size_t> get_dependencies(span<acu_node> nodes, span<acu_edge> edges = {}) const;
 
     /** Lists the nodes that depend on a node. */
-    result<> get_dependent_nodes(acu_node *nodes, acu_edge *edges, size_t *count) const;
+    result<size_t> get_dependent_nodes(span<acu_node> nodes, span<acu_edge> edges = {}) const;
 
     /** Asks for the node's parameters as CUDA has them; pointers in them are valid until the node
      * changes. */
@@ -1755,7 +1762,7 @@ class graph_ref : public handle<acu_graph> {
                                          span<const acu_semaphore_wait> waits) const;
 
     /** Adds any node that CUDA knows, by its own parameters; since CUDA 12.2. */
-    result<acu::node> add_node(span<const acu_node> after, const acu_edge *edges,
+    result<acu::node> add_node(span<const acu_node> after, span<const acu_edge> edges,
                                cudaGraphNodeParams *params) const;
 
     /** Adds a node that contains graphs and runs them as the value decides; since CUDA 12.3. */
@@ -1763,12 +1770,12 @@ class graph_ref : public handle<acu_graph> {
                                       acu_conditional_type type, span<acu_graph *> bodies) const;
 
     /** Adds `count` dependencies: each node in `to` depends on the one in `from`. */
-    result<> add_dependencies(const acu_node *from, const acu_node *to, const acu_edge *edges,
-                              size_t count) const;
+    result<> add_dependencies(span<const acu_node> from, span<const acu_node> to,
+                              span<const acu_edge> edges = {}) const;
 
     /** Removes dependencies; one with edge data is only removed if `edges` has the same data. */
-    result<> remove_dependencies(const acu_node *from, const acu_node *to, const acu_edge *edges,
-                                 size_t count) const;
+    result<> remove_dependencies(span<const acu_node> from, span<const acu_node> to,
+                                 span<const acu_edge> edges = {}) const;
 
     /** Lists the nodes of the graph, without those of its parts. */
     result<size_t> get_nodes(span<acu_node> nodes) const;
@@ -1777,7 +1784,8 @@ class graph_ref : public handle<acu_graph> {
     result<size_t> get_root_nodes(span<acu_node> nodes) const;
 
     /** Lists all dependencies. */
-    result<> get_edges(acu_node *from, acu_node *to, acu_edge *edges, size_t *count) const;
+    result<size_t> get_edges(span<acu_node> from, span<acu_node> to,
+                             span<acu_edge> edges = {}) const;
 
     /** Asks for CUDA's number of the graph, as tools show it; since CUDA 13.1. */
     result<unsigned> get_id() const;
@@ -2690,7 +2698,7 @@ result<acu::listener> log_listen(acu_log_function function, void *data);
 result<acu_log_position> log_get_end();
 
 /** Copies lines of the log, each ended by '\n', and a zero behind them. */
-result<size_t> log_read(acu_log_position *from, char *text, size_t size);
+result<size_t> log_read(acu_log_position *from, span<char> text);
 
 /** Writes lines of the log into a file, which is made or emptied. */
 result<> log_print(acu_log_position *from, const char *path);
@@ -2738,8 +2746,8 @@ result<> profiler_start();
 /** Ends what acu_profiler_start() began, with the same errors: cudaProfilerStop(). */
 result<> profiler_stop();
 
-/** Names the calling thread for tools and traces that listen; acu_stream_set_name(),
- * acu_event_set_name() and acu_device_set_name() name other things. */
+/** Names the calling thread: lines of the trace have the name beside the thread's number, at most
+ * 47 bytes of it, and so have tools that listen. */
 result<> thread_set_name(const char *name);
 
 /** Returns whether a tool or a trace listens: a program may then take the time to make names. */

@@ -226,6 +226,16 @@ inline result<unsigned> device::get_peer_atomics(acu_device peer,
     return {code_, capabilities};
 }
 
+inline result<acu_rdma_info> device::get_rdma_info() const {
+    acu_rdma_info info = {};
+    const acu_result code_ = acu_device_get_rdma_info(value_, &info);
+    return {code_, info};
+}
+
+inline result<> device::flush_rdma_writes(acu_rdma_scope scope) const {
+    return acu_device_flush_rdma_writes(value_, scope);
+}
+
 inline result<> device::enable_peer_access(acu_device peer) const {
     return acu_device_enable_peer_access(value_, peer);
 }
@@ -476,9 +486,12 @@ inline result<acu_capture_info> stream_ref::get_capture_info() const {
     return {code_, info};
 }
 
-inline result<> stream_ref::get_capture_dependencies(acu_node *nodes, acu_edge *edges,
-                                                     size_t *count) const {
-    return acu_stream_get_capture_dependencies(get(), nodes, edges, count);
+inline result<size_t> stream_ref::get_capture_dependencies(span<acu_node> nodes,
+                                                           span<acu_edge> edges) const {
+    size_t count = detail::room(nodes, edges);
+    const acu_result code_ = acu_stream_get_capture_dependencies(get(), detail::wanted(nodes),
+                                                                 detail::wanted(edges), &count);
+    return {code_, count};
 }
 
 inline result<acu::node> stream_ref::get_captured_node() const {
@@ -487,9 +500,11 @@ inline result<acu::node> stream_ref::get_captured_node() const {
     return {code_, node};
 }
 
-inline result<> stream_ref::set_capture_dependencies(const acu_node *nodes, const acu_edge *edges,
-                                                     size_t count, bool add) const {
-    return acu_stream_set_capture_dependencies(get(), nodes, edges, count, add);
+inline result<> stream_ref::set_capture_dependencies(span<const acu_node> nodes,
+                                                     span<const acu_edge> edges, bool add) const {
+    return acu_stream_set_capture_dependencies(get(), detail::beside(nodes, edges),
+                                               detail::beside(edges, nodes),
+                                               detail::longest(nodes, edges), add);
 }
 
 inline intptr_t stream_ref::dlpack() const {
@@ -1992,12 +2007,18 @@ inline result<uint64_t> node::get_tools_id() const {
     return {code_, id};
 }
 
-inline result<> node::get_dependencies(acu_node *nodes, acu_edge *edges, size_t *count) const {
-    return acu_node_get_dependencies(value_, nodes, edges, count);
+inline result<size_t> node::get_dependencies(span<acu_node> nodes, span<acu_edge> edges) const {
+    size_t count = detail::room(nodes, edges);
+    const acu_result code_ = acu_node_get_dependencies(value_, detail::wanted(nodes),
+                                                       detail::wanted(edges), &count);
+    return {code_, count};
 }
 
-inline result<> node::get_dependent_nodes(acu_node *nodes, acu_edge *edges, size_t *count) const {
-    return acu_node_get_dependent_nodes(value_, nodes, edges, count);
+inline result<size_t> node::get_dependent_nodes(span<acu_node> nodes, span<acu_edge> edges) const {
+    size_t count = detail::room(nodes, edges);
+    const acu_result code_ = acu_node_get_dependent_nodes(value_, detail::wanted(nodes),
+                                                          detail::wanted(edges), &count);
+    return {code_, count};
 }
 
 inline result<> node::get_params(cudaGraphNodeParams *params) const {
@@ -2269,11 +2290,12 @@ inline result<acu::node> graph_ref::add_semaphore_wait(span<const acu_node> afte
     return {code_, node};
 }
 
-inline result<acu::node> graph_ref::add_node(span<const acu_node> after, const acu_edge *edges,
+inline result<acu::node> graph_ref::add_node(span<const acu_node> after, span<const acu_edge> edges,
                                              cudaGraphNodeParams *params) const {
     acu_node node = {};
-    const acu_result code_ = acu_graph_add_node(get(), after.data(), after.size(), edges, params,
-                                                &node);
+    const acu_result code_ = acu_graph_add_node(get(), detail::beside(after, edges),
+                                                detail::longest(after, edges),
+                                                detail::beside(edges, after), params, &node);
     return {code_, node};
 }
 
@@ -2288,14 +2310,20 @@ inline result<acu::node> graph_ref::add_conditional(span<const acu_node> after,
     return {code_, node};
 }
 
-inline result<> graph_ref::add_dependencies(const acu_node *from, const acu_node *to,
-                                            const acu_edge *edges, size_t count) const {
-    return acu_graph_add_dependencies(get(), from, to, edges, count);
+inline result<> graph_ref::add_dependencies(span<const acu_node> from, span<const acu_node> to,
+                                            span<const acu_edge> edges) const {
+    return acu_graph_add_dependencies(get(), detail::beside(from, to, edges),
+                                      detail::beside(to, from, edges),
+                                      detail::beside(edges, from, to),
+                                      detail::longest(from, to, edges));
 }
 
-inline result<> graph_ref::remove_dependencies(const acu_node *from, const acu_node *to,
-                                               const acu_edge *edges, size_t count) const {
-    return acu_graph_remove_dependencies(get(), from, to, edges, count);
+inline result<> graph_ref::remove_dependencies(span<const acu_node> from, span<const acu_node> to,
+                                               span<const acu_edge> edges) const {
+    return acu_graph_remove_dependencies(get(), detail::beside(from, to, edges),
+                                         detail::beside(to, from, edges),
+                                         detail::beside(edges, from, to),
+                                         detail::longest(from, to, edges));
 }
 
 inline result<size_t> graph_ref::get_nodes(span<acu_node> nodes) const {
@@ -2310,9 +2338,12 @@ inline result<size_t> graph_ref::get_root_nodes(span<acu_node> nodes) const {
     return {code_, count};
 }
 
-inline result<> graph_ref::get_edges(acu_node *from, acu_node *to, acu_edge *edges,
-                                     size_t *count) const {
-    return acu_graph_get_edges(get(), from, to, edges, count);
+inline result<size_t> graph_ref::get_edges(span<acu_node> from, span<acu_node> to,
+                                           span<acu_edge> edges) const {
+    size_t count = detail::room(from, to, edges);
+    const acu_result code_ = acu_graph_get_edges(get(), detail::wanted(from), detail::wanted(to),
+                                                 detail::wanted(edges), &count);
+    return {code_, count};
 }
 
 inline result<unsigned> graph_ref::get_id() const {
@@ -3411,9 +3442,9 @@ inline result<acu_log_position> log_get_end() {
     return {code_, end};
 }
 
-inline result<size_t> log_read(acu_log_position *from, char *text, size_t size) {
+inline result<size_t> log_read(acu_log_position *from, span<char> text) {
     size_t length = {};
-    const acu_result code_ = acu_log_read(from, text, size, &length);
+    const acu_result code_ = acu_log_read(from, text.data(), text.size(), &length);
     return {code_, length};
 }
 

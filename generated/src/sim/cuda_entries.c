@@ -6,7 +6,8 @@
 SIM_ENTRY(cuArray3DCreate, cuArray3DCreate, cuArray3DCreate_v2)
 CUresult acu_sim_entry_cuArray3DCreate(CUarray *pHandle,
                                        const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuArray3DCreate_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -17,7 +18,8 @@ CUresult acu_sim_entry_cuArray3DCreate(CUarray *pHandle,
 SIM_ENTRY(cuArray3DGetDescriptor, cuArray3DGetDescriptor, cuArray3DGetDescriptor_v2)
 CUresult acu_sim_entry_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor,
                                               CUarray hArray) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuArray3DGetDescriptor_v2", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -28,7 +30,8 @@ CUresult acu_sim_entry_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *pArrayDes
 SIM_ENTRY(cuArrayCreate, cuArrayCreate, cuArrayCreate_v2)
 CUresult acu_sim_entry_cuArrayCreate(CUarray *pHandle,
                                      const CUDA_ARRAY_DESCRIPTOR *pAllocateArray) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuArrayCreate_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -38,7 +41,8 @@ CUresult acu_sim_entry_cuArrayCreate(CUarray *pHandle,
 
 SIM_ENTRY(cuArrayDestroy, cuArrayDestroy, cuArrayDestroy)
 CUresult acu_sim_entry_cuArrayDestroy(CUarray hArray) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuArrayDestroy",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -49,7 +53,8 @@ CUresult acu_sim_entry_cuArrayDestroy(CUarray hArray) {
 SIM_ENTRY(cuArrayGetDescriptor, cuArrayGetDescriptor, cuArrayGetDescriptor_v2)
 CUresult acu_sim_entry_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor,
                                             CUarray hArray) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuArrayGetDescriptor_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -60,7 +65,8 @@ CUresult acu_sim_entry_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *pArrayDescrip
 SIM_ENTRY(cuArrayGetMemoryRequirements, cuArrayGetMemoryRequirements, cuArrayGetMemoryRequirements)
 CUresult acu_sim_entry_cuArrayGetMemoryRequirements(
     CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements, CUarray array, CUdevice device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuArrayGetMemoryRequirements", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -71,7 +77,8 @@ CUresult acu_sim_entry_cuArrayGetMemoryRequirements(
 SIM_ENTRY(cuArrayGetSparseProperties, cuArrayGetSparseProperties, cuArrayGetSparseProperties)
 CUresult acu_sim_entry_cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties,
                                                   CUarray array) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuArrayGetSparseProperties", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -82,7 +89,8 @@ CUresult acu_sim_entry_cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *
 SIM_ENTRY(cuCheckpointProcessCheckpoint, cuCheckpointProcessCheckpoint,
           cuCheckpointProcessCheckpoint)
 CUresult acu_sim_entry_cuCheckpointProcessCheckpoint(int pid, CUcheckpointCheckpointArgs *args) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuCheckpointProcessCheckpoint", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
     if (!result)
@@ -93,7 +101,8 @@ CUresult acu_sim_entry_cuCheckpointProcessCheckpoint(int pid, CUcheckpointCheckp
 SIM_ENTRY(cuCheckpointProcessGetRestoreThreadId, cuCheckpointProcessGetRestoreThreadId,
           cuCheckpointProcessGetRestoreThreadId)
 CUresult acu_sim_entry_cuCheckpointProcessGetRestoreThreadId(int pid, int *tid) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuCheckpointProcessGetRestoreThreadId", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
     if (!result)
@@ -103,7 +112,8 @@ CUresult acu_sim_entry_cuCheckpointProcessGetRestoreThreadId(int pid, int *tid) 
 
 SIM_ENTRY(cuCheckpointProcessGetState, cuCheckpointProcessGetState, cuCheckpointProcessGetState)
 CUresult acu_sim_entry_cuCheckpointProcessGetState(int pid, CUprocessState *state) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuCheckpointProcessGetState", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
     if (!result)
@@ -113,7 +123,8 @@ CUresult acu_sim_entry_cuCheckpointProcessGetState(int pid, CUprocessState *stat
 
 SIM_ENTRY(cuCheckpointProcessLock, cuCheckpointProcessLock, cuCheckpointProcessLock)
 CUresult acu_sim_entry_cuCheckpointProcessLock(int pid, CUcheckpointLockArgs *args) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCheckpointProcessLock",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
     if (!result)
@@ -123,7 +134,8 @@ CUresult acu_sim_entry_cuCheckpointProcessLock(int pid, CUcheckpointLockArgs *ar
 
 SIM_ENTRY(cuCheckpointProcessRestore, cuCheckpointProcessRestore, cuCheckpointProcessRestore)
 CUresult acu_sim_entry_cuCheckpointProcessRestore(int pid, CUcheckpointRestoreArgs *args) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuCheckpointProcessRestore", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
     if (!result)
@@ -133,7 +145,8 @@ CUresult acu_sim_entry_cuCheckpointProcessRestore(int pid, CUcheckpointRestoreAr
 
 SIM_ENTRY(cuCheckpointProcessUnlock, cuCheckpointProcessUnlock, cuCheckpointProcessUnlock)
 CUresult acu_sim_entry_cuCheckpointProcessUnlock(int pid, CUcheckpointUnlockArgs *args) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuCheckpointProcessUnlock", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
     if (!result)
@@ -144,7 +157,8 @@ CUresult acu_sim_entry_cuCheckpointProcessUnlock(int pid, CUcheckpointUnlockArgs
 SIM_ENTRY(cuCoredumpDeregisterCompleteCallback, cuCoredumpDeregisterCompleteCallback,
           cuCoredumpDeregisterCompleteCallback)
 CUresult acu_sim_entry_cuCoredumpDeregisterCompleteCallback(CUcoredumpCallbackHandle callback) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuCoredumpDeregisterCompleteCallback", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -155,7 +169,8 @@ CUresult acu_sim_entry_cuCoredumpDeregisterCompleteCallback(CUcoredumpCallbackHa
 SIM_ENTRY(cuCoredumpDeregisterStartCallback, cuCoredumpDeregisterStartCallback,
           cuCoredumpDeregisterStartCallback)
 CUresult acu_sim_entry_cuCoredumpDeregisterStartCallback(CUcoredumpCallbackHandle callback) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuCoredumpDeregisterStartCallback", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -166,7 +181,8 @@ CUresult acu_sim_entry_cuCoredumpDeregisterStartCallback(CUcoredumpCallbackHandl
 SIM_ENTRY(cuCoredumpGetAttribute, cuCoredumpGetAttribute, cuCoredumpGetAttribute)
 CUresult acu_sim_entry_cuCoredumpGetAttribute(CUcoredumpSettings attrib, void *value,
                                               size_t *size) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCoredumpGetAttribute",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -177,7 +193,8 @@ CUresult acu_sim_entry_cuCoredumpGetAttribute(CUcoredumpSettings attrib, void *v
 SIM_ENTRY(cuCoredumpGetAttributeGlobal, cuCoredumpGetAttributeGlobal, cuCoredumpGetAttributeGlobal)
 CUresult acu_sim_entry_cuCoredumpGetAttributeGlobal(CUcoredumpSettings attrib, void *value,
                                                     size_t *size) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuCoredumpGetAttributeGlobal", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -190,7 +207,8 @@ SIM_ENTRY(cuCoredumpRegisterCompleteCallback, cuCoredumpRegisterCompleteCallback
 CUresult acu_sim_entry_cuCoredumpRegisterCompleteCallback(CUcoredumpStatusCallback callback,
                                                           void *userData,
                                                           CUcoredumpCallbackHandle *callbackOut) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuCoredumpRegisterCompleteCallback", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -203,7 +221,8 @@ SIM_ENTRY(cuCoredumpRegisterStartCallback, cuCoredumpRegisterStartCallback,
 CUresult acu_sim_entry_cuCoredumpRegisterStartCallback(CUcoredumpStatusCallback callback,
                                                        void *userData,
                                                        CUcoredumpCallbackHandle *callbackOut) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuCoredumpRegisterStartCallback", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -214,7 +233,8 @@ CUresult acu_sim_entry_cuCoredumpRegisterStartCallback(CUcoredumpStatusCallback 
 SIM_ENTRY(cuCoredumpSetAttribute, cuCoredumpSetAttribute, cuCoredumpSetAttribute)
 CUresult acu_sim_entry_cuCoredumpSetAttribute(CUcoredumpSettings attrib, void *value,
                                               size_t *size) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCoredumpSetAttribute",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -225,7 +245,8 @@ CUresult acu_sim_entry_cuCoredumpSetAttribute(CUcoredumpSettings attrib, void *v
 SIM_ENTRY(cuCoredumpSetAttributeGlobal, cuCoredumpSetAttributeGlobal, cuCoredumpSetAttributeGlobal)
 CUresult acu_sim_entry_cuCoredumpSetAttributeGlobal(CUcoredumpSettings attrib, void *value,
                                                     size_t *size) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuCoredumpSetAttributeGlobal", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -235,7 +256,8 @@ CUresult acu_sim_entry_cuCoredumpSetAttributeGlobal(CUcoredumpSettings attrib, v
 
 SIM_ENTRY(cuCtxAttach, cuCtxAttach, cuCtxAttach)
 CUresult acu_sim_entry_cuCtxAttach(CUcontext *pctx, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxAttach",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -246,7 +268,8 @@ CUresult acu_sim_entry_cuCtxAttach(CUcontext *pctx, unsigned int flags) {
 SIM_ENTRY(cuCtxCreate, cuCtxCreate, cuCtxCreate_v4)
 CUresult acu_sim_entry_cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreateParams,
                                    unsigned int flags, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxCreate_v4",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -256,7 +279,8 @@ CUresult acu_sim_entry_cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreate
 
 SIM_ENTRY(cuCtxDestroy, cuCtxDestroy, cuCtxDestroy_v2)
 CUresult acu_sim_entry_cuCtxDestroy(CUcontext ctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxDestroy_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -266,7 +290,8 @@ CUresult acu_sim_entry_cuCtxDestroy(CUcontext ctx) {
 
 SIM_ENTRY(cuCtxDetach, cuCtxDetach, cuCtxDetach)
 CUresult acu_sim_entry_cuCtxDetach(CUcontext ctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxDetach",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -276,7 +301,8 @@ CUresult acu_sim_entry_cuCtxDetach(CUcontext ctx) {
 
 SIM_ENTRY(cuCtxDisablePeerAccess, cuCtxDisablePeerAccess, cuCtxDisablePeerAccess)
 CUresult acu_sim_entry_cuCtxDisablePeerAccess(CUcontext peerContext) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxDisablePeerAccess",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -288,7 +314,8 @@ CUresult acu_sim_entry_cuCtxDisablePeerAccess(CUcontext peerContext) {
 
 SIM_ENTRY(cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, cuCtxEnablePeerAccess)
 CUresult acu_sim_entry_cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxEnablePeerAccess",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -298,7 +325,8 @@ CUresult acu_sim_entry_cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int
 
 SIM_ENTRY(cuCtxGetApiVersion, cuCtxGetApiVersion, cuCtxGetApiVersion)
 CUresult acu_sim_entry_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxGetApiVersion",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -308,7 +336,8 @@ CUresult acu_sim_entry_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) 
 
 SIM_ENTRY(cuCtxGetCacheConfig, cuCtxGetCacheConfig, cuCtxGetCacheConfig)
 CUresult acu_sim_entry_cuCtxGetCacheConfig(CUfunc_cache *pconfig) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxGetCacheConfig",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -318,7 +347,8 @@ CUresult acu_sim_entry_cuCtxGetCacheConfig(CUfunc_cache *pconfig) {
 
 SIM_ENTRY(cuCtxGetCurrent, cuCtxGetCurrent, cuCtxGetCurrent)
 CUresult acu_sim_entry_cuCtxGetCurrent(CUcontext *pctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxGetCurrent",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -329,7 +359,8 @@ CUresult acu_sim_entry_cuCtxGetCurrent(CUcontext *pctx) {
 SIM_ENTRY(cuCtxGetDevResource, cuCtxGetDevResource, cuCtxGetDevResource)
 CUresult acu_sim_entry_cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource,
                                            CUdevResourceType type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxGetDevResource",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -339,7 +370,8 @@ CUresult acu_sim_entry_cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resour
 
 SIM_ENTRY(cuCtxGetDevice, cuCtxGetDevice, cuCtxGetDevice)
 CUresult acu_sim_entry_cuCtxGetDevice(CUdevice *device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxGetDevice",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -349,7 +381,8 @@ CUresult acu_sim_entry_cuCtxGetDevice(CUdevice *device) {
 
 SIM_ENTRY(cuCtxGetDevice_v2, cuCtxGetDevice_v2, cuCtxGetDevice_v2)
 CUresult acu_sim_entry_cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxGetDevice_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -359,7 +392,8 @@ CUresult acu_sim_entry_cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx) {
 
 SIM_ENTRY(cuCtxGetFlags, cuCtxGetFlags, cuCtxGetFlags)
 CUresult acu_sim_entry_cuCtxGetFlags(unsigned int *flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxGetFlags",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -369,7 +403,8 @@ CUresult acu_sim_entry_cuCtxGetFlags(unsigned int *flags) {
 
 SIM_ENTRY(cuCtxGetId, cuCtxGetId, cuCtxGetId)
 CUresult acu_sim_entry_cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxGetId",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -379,7 +414,8 @@ CUresult acu_sim_entry_cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) {
 
 SIM_ENTRY(cuCtxGetLimit, cuCtxGetLimit, cuCtxGetLimit)
 CUresult acu_sim_entry_cuCtxGetLimit(size_t *pvalue, CUlimit limit) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxGetLimit",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -389,7 +425,8 @@ CUresult acu_sim_entry_cuCtxGetLimit(size_t *pvalue, CUlimit limit) {
 
 SIM_ENTRY(cuCtxGetSharedMemConfig, cuCtxGetSharedMemConfig, cuCtxGetSharedMemConfig)
 CUresult acu_sim_entry_cuCtxGetSharedMemConfig(CUsharedconfig *pConfig) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxGetSharedMemConfig",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -399,7 +436,8 @@ CUresult acu_sim_entry_cuCtxGetSharedMemConfig(CUsharedconfig *pConfig) {
 
 SIM_ENTRY(cuCtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange)
 CUresult acu_sim_entry_cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuCtxGetStreamPriorityRange", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -409,7 +447,8 @@ CUresult acu_sim_entry_cuCtxGetStreamPriorityRange(int *leastPriority, int *grea
 
 SIM_ENTRY(cuCtxPopCurrent, cuCtxPopCurrent, cuCtxPopCurrent_v2)
 CUresult acu_sim_entry_cuCtxPopCurrent(CUcontext *pctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxPopCurrent_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -419,7 +458,8 @@ CUresult acu_sim_entry_cuCtxPopCurrent(CUcontext *pctx) {
 
 SIM_ENTRY(cuCtxPushCurrent, cuCtxPushCurrent, cuCtxPushCurrent_v2)
 CUresult acu_sim_entry_cuCtxPushCurrent(CUcontext ctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxPushCurrent_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -429,7 +469,8 @@ CUresult acu_sim_entry_cuCtxPushCurrent(CUcontext ctx) {
 
 SIM_ENTRY(cuCtxRecordEvent, cuCtxRecordEvent, cuCtxRecordEvent)
 CUresult acu_sim_entry_cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxRecordEvent",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_DRIVER, hEvent);
     if (!result)
@@ -439,7 +480,8 @@ CUresult acu_sim_entry_cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
 
 SIM_ENTRY(cuCtxResetPersistingL2Cache, cuCtxResetPersistingL2Cache, cuCtxResetPersistingL2Cache)
 CUresult acu_sim_entry_cuCtxResetPersistingL2Cache(void) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuCtxResetPersistingL2Cache", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -449,7 +491,8 @@ CUresult acu_sim_entry_cuCtxResetPersistingL2Cache(void) {
 
 SIM_ENTRY(cuCtxSetCacheConfig, cuCtxSetCacheConfig, cuCtxSetCacheConfig)
 CUresult acu_sim_entry_cuCtxSetCacheConfig(CUfunc_cache config) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxSetCacheConfig",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -461,7 +504,8 @@ CUresult acu_sim_entry_cuCtxSetCacheConfig(CUfunc_cache config) {
 
 SIM_ENTRY(cuCtxSetCurrent, cuCtxSetCurrent, cuCtxSetCurrent)
 CUresult acu_sim_entry_cuCtxSetCurrent(CUcontext ctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxSetCurrent",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -471,7 +515,8 @@ CUresult acu_sim_entry_cuCtxSetCurrent(CUcontext ctx) {
 
 SIM_ENTRY(cuCtxSetFlags, cuCtxSetFlags, cuCtxSetFlags)
 CUresult acu_sim_entry_cuCtxSetFlags(unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxSetFlags",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -481,7 +526,8 @@ CUresult acu_sim_entry_cuCtxSetFlags(unsigned int flags) {
 
 SIM_ENTRY(cuCtxSetLimit, cuCtxSetLimit, cuCtxSetLimit)
 CUresult acu_sim_entry_cuCtxSetLimit(CUlimit limit, size_t value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxSetLimit",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -493,7 +539,8 @@ CUresult acu_sim_entry_cuCtxSetLimit(CUlimit limit, size_t value) {
 
 SIM_ENTRY(cuCtxSetSharedMemConfig, cuCtxSetSharedMemConfig, cuCtxSetSharedMemConfig)
 CUresult acu_sim_entry_cuCtxSetSharedMemConfig(CUsharedconfig config) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxSetSharedMemConfig",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -505,7 +552,8 @@ CUresult acu_sim_entry_cuCtxSetSharedMemConfig(CUsharedconfig config) {
 
 SIM_ENTRY(cuCtxSynchronize, cuCtxSynchronize, cuCtxSynchronize)
 CUresult acu_sim_entry_cuCtxSynchronize(void) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxSynchronize",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -515,7 +563,8 @@ CUresult acu_sim_entry_cuCtxSynchronize(void) {
 
 SIM_ENTRY(cuCtxSynchronize_v2, cuCtxSynchronize_v2, cuCtxSynchronize_v2)
 CUresult acu_sim_entry_cuCtxSynchronize_v2(CUcontext ctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxSynchronize_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -525,7 +574,8 @@ CUresult acu_sim_entry_cuCtxSynchronize_v2(CUcontext ctx) {
 
 SIM_ENTRY(cuCtxWaitEvent, cuCtxWaitEvent, cuCtxWaitEvent)
 CUresult acu_sim_entry_cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxWaitEvent",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_DRIVER, hEvent);
     if (!result)
@@ -537,7 +587,8 @@ SIM_ENTRY(cuDevResourceGenerateDesc, cuDevResourceGenerateDesc, cuDevResourceGen
 CUresult acu_sim_entry_cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc,
                                                  CUdevResource *resources,
                                                  unsigned int nbResources) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuDevResourceGenerateDesc", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -550,7 +601,8 @@ CUresult acu_sim_entry_cuDevSmResourceSplit(CUdevResource *result, unsigned int 
                                             const CUdevResource *input, CUdevResource *remainder,
                                             unsigned int flags,
                                             CU_DEV_SM_RESOURCE_GROUP_PARAMS *groupParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuDevSmResourceSplit",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t outcome = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!outcome)
@@ -564,7 +616,8 @@ CUresult acu_sim_entry_cuDevSmResourceSplitByCount(CUdevResource *result, unsign
                                                    const CUdevResource *input,
                                                    CUdevResource *remainder, unsigned int flags,
                                                    unsigned int minCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuDevSmResourceSplitByCount", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t outcome = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!outcome)
@@ -575,7 +628,8 @@ CUresult acu_sim_entry_cuDevSmResourceSplitByCount(CUdevResource *result, unsign
 
 SIM_ENTRY(cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, cuDeviceCanAccessPeer)
 CUresult acu_sim_entry_cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuDeviceCanAccessPeer",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -585,7 +639,8 @@ CUresult acu_sim_entry_cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, C
 
 SIM_ENTRY(cuDeviceComputeCapability, cuDeviceComputeCapability, cuDeviceComputeCapability)
 CUresult acu_sim_entry_cuDeviceComputeCapability(int *major, int *minor, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuDeviceComputeCapability", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -595,7 +650,8 @@ CUresult acu_sim_entry_cuDeviceComputeCapability(int *major, int *minor, CUdevic
 
 SIM_ENTRY(cuDeviceGet, cuDeviceGet, cuDeviceGet)
 CUresult acu_sim_entry_cuDeviceGet(CUdevice *device, int ordinal) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuDeviceGet",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -605,7 +661,8 @@ CUresult acu_sim_entry_cuDeviceGet(CUdevice *device, int ordinal) {
 
 SIM_ENTRY(cuDeviceGetAttribute, cuDeviceGetAttribute, cuDeviceGetAttribute)
 CUresult acu_sim_entry_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuDeviceGetAttribute",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -615,7 +672,8 @@ CUresult acu_sim_entry_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, 
 
 SIM_ENTRY(cuDeviceGetByPCIBusId, cuDeviceGetByPCIBusId, cuDeviceGetByPCIBusId)
 CUresult acu_sim_entry_cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuDeviceGetByPCIBusId",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -625,7 +683,8 @@ CUresult acu_sim_entry_cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId
 
 SIM_ENTRY(cuDeviceGetCount, cuDeviceGetCount, cuDeviceGetCount)
 CUresult acu_sim_entry_cuDeviceGetCount(int *count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuDeviceGetCount",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -635,7 +694,8 @@ CUresult acu_sim_entry_cuDeviceGetCount(int *count) {
 
 SIM_ENTRY(cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool)
 CUresult acu_sim_entry_cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuDeviceGetDefaultMemPool", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -646,7 +706,8 @@ CUresult acu_sim_entry_cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevic
 SIM_ENTRY(cuDeviceGetDevResource, cuDeviceGetDevResource, cuDeviceGetDevResource)
 CUresult acu_sim_entry_cuDeviceGetDevResource(CUdevice device, CUdevResource *resource,
                                               CUdevResourceType type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuDeviceGetDevResource",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -657,7 +718,8 @@ CUresult acu_sim_entry_cuDeviceGetDevResource(CUdevice device, CUdevResource *re
 SIM_ENTRY(cuDeviceGetGraphMemAttribute, cuDeviceGetGraphMemAttribute, cuDeviceGetGraphMemAttribute)
 CUresult acu_sim_entry_cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr,
                                                     void *value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuDeviceGetGraphMemAttribute", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -667,7 +729,8 @@ CUresult acu_sim_entry_cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_
 
 SIM_ENTRY(cuDeviceGetMemPool, cuDeviceGetMemPool, cuDeviceGetMemPool)
 CUresult acu_sim_entry_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuDeviceGetMemPool",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -677,7 +740,8 @@ CUresult acu_sim_entry_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev) {
 
 SIM_ENTRY(cuDeviceGetName, cuDeviceGetName, cuDeviceGetName)
 CUresult acu_sim_entry_cuDeviceGetName(char *name, int len, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuDeviceGetName",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -688,7 +752,8 @@ CUresult acu_sim_entry_cuDeviceGetName(char *name, int len, CUdevice dev) {
 SIM_ENTRY(cuDeviceGetP2PAttribute, cuDeviceGetP2PAttribute, cuDeviceGetP2PAttribute)
 CUresult acu_sim_entry_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib,
                                                CUdevice srcDevice, CUdevice dstDevice) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuDeviceGetP2PAttribute",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -698,7 +763,8 @@ CUresult acu_sim_entry_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute
 
 SIM_ENTRY(cuDeviceGetPCIBusId, cuDeviceGetPCIBusId, cuDeviceGetPCIBusId)
 CUresult acu_sim_entry_cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuDeviceGetPCIBusId",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -711,7 +777,8 @@ SIM_ENTRY(cuDeviceGetTexture1DLinearMaxWidth, cuDeviceGetTexture1DLinearMaxWidth
 CUresult acu_sim_entry_cuDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements,
                                                           CUarray_format format,
                                                           unsigned int numChannels, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuDeviceGetTexture1DLinearMaxWidth", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -722,7 +789,8 @@ CUresult acu_sim_entry_cuDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElem
 
 SIM_ENTRY(cuDeviceGetUuid, cuDeviceGetUuid, cuDeviceGetUuid_v2)
 CUresult acu_sim_entry_cuDeviceGetUuid(CUuuid *uuid, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuDeviceGetUuid_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -732,7 +800,8 @@ CUresult acu_sim_entry_cuDeviceGetUuid(CUuuid *uuid, CUdevice dev) {
 
 SIM_ENTRY(cuDeviceGraphMemTrim, cuDeviceGraphMemTrim, cuDeviceGraphMemTrim)
 CUresult acu_sim_entry_cuDeviceGraphMemTrim(CUdevice device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuDeviceGraphMemTrim",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -742,7 +811,8 @@ CUresult acu_sim_entry_cuDeviceGraphMemTrim(CUdevice device) {
 
 SIM_ENTRY(cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState)
 CUresult acu_sim_entry_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuDevicePrimaryCtxGetState", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -752,7 +822,8 @@ CUresult acu_sim_entry_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *fl
 
 SIM_ENTRY(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2)
 CUresult acu_sim_entry_cuDevicePrimaryCtxRelease(CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuDevicePrimaryCtxRelease_v2", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -762,7 +833,8 @@ CUresult acu_sim_entry_cuDevicePrimaryCtxRelease(CUdevice dev) {
 
 SIM_ENTRY(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2)
 CUresult acu_sim_entry_cuDevicePrimaryCtxReset(CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuDevicePrimaryCtxReset_v2", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -772,7 +844,8 @@ CUresult acu_sim_entry_cuDevicePrimaryCtxReset(CUdevice dev) {
 
 SIM_ENTRY(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)
 CUresult acu_sim_entry_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuDevicePrimaryCtxRetain", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -782,7 +855,8 @@ CUresult acu_sim_entry_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev) {
 
 SIM_ENTRY(cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2)
 CUresult acu_sim_entry_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuDevicePrimaryCtxSetFlags_v2", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -796,7 +870,8 @@ CUresult acu_sim_entry_cuDeviceRegisterAsyncNotification(CUdevice device,
                                                          CUasyncCallback callbackFunc,
                                                          void *userData,
                                                          CUasyncCallbackHandle *callback) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuDeviceRegisterAsyncNotification", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -808,7 +883,8 @@ CUresult acu_sim_entry_cuDeviceRegisterAsyncNotification(CUdevice device,
 SIM_ENTRY(cuDeviceSetGraphMemAttribute, cuDeviceSetGraphMemAttribute, cuDeviceSetGraphMemAttribute)
 CUresult acu_sim_entry_cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr,
                                                     void *value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuDeviceSetGraphMemAttribute", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -818,7 +894,8 @@ CUresult acu_sim_entry_cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_
 
 SIM_ENTRY(cuDeviceSetMemPool, cuDeviceSetMemPool, cuDeviceSetMemPool)
 CUresult acu_sim_entry_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuDeviceSetMemPool",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -830,7 +907,8 @@ CUresult acu_sim_entry_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
 
 SIM_ENTRY(cuDeviceTotalMem, cuDeviceTotalMem, cuDeviceTotalMem_v2)
 CUresult acu_sim_entry_cuDeviceTotalMem(size_t *bytes, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuDeviceTotalMem_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -842,7 +920,8 @@ SIM_ENTRY(cuDeviceUnregisterAsyncNotification, cuDeviceUnregisterAsyncNotificati
           cuDeviceUnregisterAsyncNotification)
 CUresult acu_sim_entry_cuDeviceUnregisterAsyncNotification(CUdevice device,
                                                            CUasyncCallbackHandle callback) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuDeviceUnregisterAsyncNotification", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -852,7 +931,8 @@ CUresult acu_sim_entry_cuDeviceUnregisterAsyncNotification(CUdevice device,
 
 SIM_ENTRY(cuDriverGetVersion, cuDriverGetVersion, cuDriverGetVersion)
 CUresult acu_sim_entry_cuDriverGetVersion(int *driverVersion) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuDriverGetVersion",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
     if (!result)
@@ -862,7 +942,8 @@ CUresult acu_sim_entry_cuDriverGetVersion(int *driverVersion) {
 
 SIM_ENTRY(cuEventCreate, cuEventCreate, cuEventCreate)
 CUresult acu_sim_entry_cuEventCreate(CUevent *phEvent, unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuEventCreate",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -872,7 +953,8 @@ CUresult acu_sim_entry_cuEventCreate(CUevent *phEvent, unsigned int Flags) {
 
 SIM_ENTRY(cuEventDestroy, cuEventDestroy, cuEventDestroy_v2)
 CUresult acu_sim_entry_cuEventDestroy(CUevent hEvent) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuEventDestroy_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_CONTEXT, hEvent);
     if (!result)
@@ -882,7 +964,8 @@ CUresult acu_sim_entry_cuEventDestroy(CUevent hEvent) {
 
 SIM_ENTRY(cuEventElapsedTime, cuEventElapsedTime, cuEventElapsedTime_v2)
 CUresult acu_sim_entry_cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuEventElapsedTime_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_CONTEXT, hStart);
     if (!result)
@@ -892,7 +975,8 @@ CUresult acu_sim_entry_cuEventElapsedTime(float *pMilliseconds, CUevent hStart, 
 
 SIM_ENTRY(cuEventQuery, cuEventQuery, cuEventQuery)
 CUresult acu_sim_entry_cuEventQuery(CUevent hEvent) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuEventQuery",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_CONTEXT, hEvent);
     if (!result)
@@ -902,7 +986,8 @@ CUresult acu_sim_entry_cuEventQuery(CUevent hEvent) {
 
 SIM_ENTRY(cuEventRecord, cuEventRecord, cuEventRecord)
 CUresult acu_sim_entry_cuEventRecord(CUevent hEvent, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuEventRecord",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -912,8 +997,8 @@ CUresult acu_sim_entry_cuEventRecord(CUevent hEvent, CUstream hStream) {
 
 SIM_ENTRY(cuEventRecord, cuEventRecord_ptsz, cuEventRecord_ptsz)
 CUresult acu_sim_entry_cuEventRecord_ptsz(CUevent hEvent, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuEventRecord_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -924,7 +1009,8 @@ CUresult acu_sim_entry_cuEventRecord_ptsz(CUevent hEvent, CUstream hStream) {
 SIM_ENTRY(cuEventRecordWithFlags, cuEventRecordWithFlags, cuEventRecordWithFlags)
 CUresult acu_sim_entry_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream,
                                               unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuEventRecordWithFlags",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -935,7 +1021,8 @@ CUresult acu_sim_entry_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream,
 SIM_ENTRY(cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz, cuEventRecordWithFlags_ptsz)
 CUresult acu_sim_entry_cuEventRecordWithFlags_ptsz(CUevent hEvent, CUstream hStream,
                                                    unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuEventRecordWithFlags_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -946,7 +1033,8 @@ CUresult acu_sim_entry_cuEventRecordWithFlags_ptsz(CUevent hEvent, CUstream hStr
 
 SIM_ENTRY(cuEventSynchronize, cuEventSynchronize, cuEventSynchronize)
 CUresult acu_sim_entry_cuEventSynchronize(CUevent hEvent) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuEventSynchronize",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_CONTEXT, hEvent);
     if (!result)
@@ -956,7 +1044,8 @@ CUresult acu_sim_entry_cuEventSynchronize(CUevent hEvent) {
 
 SIM_ENTRY(cuFuncGetAttribute, cuFuncGetAttribute, cuFuncGetAttribute)
 CUresult acu_sim_entry_cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuFuncGetAttribute",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -966,7 +1055,8 @@ CUresult acu_sim_entry_cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, 
 
 SIM_ENTRY(cuFuncGetModule, cuFuncGetModule, cuFuncGetModule)
 CUresult acu_sim_entry_cuFuncGetModule(CUmodule *hmod, CUfunction hfunc) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuFuncGetModule",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -976,7 +1066,8 @@ CUresult acu_sim_entry_cuFuncGetModule(CUmodule *hmod, CUfunction hfunc) {
 
 SIM_ENTRY(cuFuncGetName, cuFuncGetName, cuFuncGetName)
 CUresult acu_sim_entry_cuFuncGetName(const char **name, CUfunction hfunc) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuFuncGetName",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -986,7 +1077,8 @@ CUresult acu_sim_entry_cuFuncGetName(const char **name, CUfunction hfunc) {
 
 SIM_ENTRY(cuFuncGetParamCount, cuFuncGetParamCount, cuFuncGetParamCount)
 CUresult acu_sim_entry_cuFuncGetParamCount(CUfunction func, size_t *paramCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuFuncGetParamCount",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -997,7 +1089,8 @@ CUresult acu_sim_entry_cuFuncGetParamCount(CUfunction func, size_t *paramCount) 
 SIM_ENTRY(cuFuncGetParamInfo, cuFuncGetParamInfo, cuFuncGetParamInfo)
 CUresult acu_sim_entry_cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset,
                                           size_t *paramSize) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuFuncGetParamInfo",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1007,7 +1100,8 @@ CUresult acu_sim_entry_cuFuncGetParamInfo(CUfunction func, size_t paramIndex, si
 
 SIM_ENTRY(cuFuncIsLoaded, cuFuncIsLoaded, cuFuncIsLoaded)
 CUresult acu_sim_entry_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuFuncIsLoaded",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1017,7 +1111,8 @@ CUresult acu_sim_entry_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction 
 
 SIM_ENTRY(cuFuncLoad, cuFuncLoad, cuFuncLoad)
 CUresult acu_sim_entry_cuFuncLoad(CUfunction function) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuFuncLoad",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1028,7 +1123,8 @@ CUresult acu_sim_entry_cuFuncLoad(CUfunction function) {
 SIM_ENTRY(cuFuncSetAttribute, cuFuncSetAttribute, cuFuncSetAttribute)
 CUresult acu_sim_entry_cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib,
                                           int value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuFuncSetAttribute",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1038,7 +1134,8 @@ CUresult acu_sim_entry_cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute
 
 SIM_ENTRY(cuFuncSetCacheConfig, cuFuncSetCacheConfig, cuFuncSetCacheConfig)
 CUresult acu_sim_entry_cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuFuncSetCacheConfig",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1049,7 +1146,8 @@ CUresult acu_sim_entry_cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache confi
 SIM_ENTRY(cuGLGetDevices, cuGLGetDevices, cuGLGetDevices_v2)
 CUresult acu_sim_entry_cuGLGetDevices(unsigned int *pCudaDeviceCount, CUdevice *pCudaDevices,
                                       unsigned int cudaDeviceCount, CUGLDeviceList deviceList) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGLGetDevices_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1072,7 +1170,8 @@ SIM_ENTRY(cuGetProcAddress, cuGetProcAddress, cuGetProcAddress_v2)
 CUresult acu_sim_entry_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion,
                                         cuuint64_t flags,
                                         CUdriverProcAddressQueryResult *symbolStatus) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGetProcAddress_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
     if (!result)
@@ -1085,7 +1184,8 @@ CUresult acu_sim_entry_cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgrap
                                                 const CUgraphNode *dependencies,
                                                 size_t numDependencies,
                                                 const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphAddBatchMemOpNode", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1098,7 +1198,8 @@ SIM_ENTRY(cuGraphAddChildGraphNode, cuGraphAddChildGraphNode, cuGraphAddChildGra
 CUresult acu_sim_entry_cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                                 const CUgraphNode *dependencies,
                                                 size_t numDependencies, CUgraph childGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphAddChildGraphNode", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1112,7 +1213,8 @@ CUresult acu_sim_entry_cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode 
                                               const CUgraphNode *to,
                                               const CUgraphEdgeData *edgeData,
                                               size_t numDependencies) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphAddDependencies_v2", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1124,7 +1226,8 @@ SIM_ENTRY(cuGraphAddEmptyNode, cuGraphAddEmptyNode, cuGraphAddEmptyNode)
 CUresult acu_sim_entry_cuGraphAddEmptyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                            const CUgraphNode *dependencies,
                                            size_t numDependencies) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphAddEmptyNode",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1136,7 +1239,8 @@ SIM_ENTRY(cuGraphAddEventRecordNode, cuGraphAddEventRecordNode, cuGraphAddEventR
 CUresult acu_sim_entry_cuGraphAddEventRecordNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                                  const CUgraphNode *dependencies,
                                                  size_t numDependencies, CUevent event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphAddEventRecordNode", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_DRIVER, event);
     if (!result)
@@ -1149,7 +1253,8 @@ SIM_ENTRY(cuGraphAddEventWaitNode, cuGraphAddEventWaitNode, cuGraphAddEventWaitN
 CUresult acu_sim_entry_cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                                const CUgraphNode *dependencies,
                                                size_t numDependencies, CUevent event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphAddEventWaitNode",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_DRIVER, event);
     if (!result)
@@ -1162,7 +1267,8 @@ SIM_ENTRY(cuGraphAddKernelNode, cuGraphAddKernelNode, cuGraphAddKernelNode_v2)
 CUresult acu_sim_entry_cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                             const CUgraphNode *dependencies, size_t numDependencies,
                                             const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphAddKernelNode_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1175,7 +1281,8 @@ SIM_ENTRY(cuGraphBatchMemOpNodeGetParams, cuGraphBatchMemOpNodeGetParams,
           cuGraphBatchMemOpNodeGetParams)
 CUresult acu_sim_entry_cuGraphBatchMemOpNodeGetParams(
     CUgraphNode hNode, CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphBatchMemOpNodeGetParams", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1187,7 +1294,8 @@ SIM_ENTRY(cuGraphBatchMemOpNodeSetParams, cuGraphBatchMemOpNodeSetParams,
           cuGraphBatchMemOpNodeSetParams)
 CUresult acu_sim_entry_cuGraphBatchMemOpNodeSetParams(
     CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphBatchMemOpNodeSetParams", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1198,7 +1306,8 @@ CUresult acu_sim_entry_cuGraphBatchMemOpNodeSetParams(
 SIM_ENTRY(cuGraphChildGraphNodeGetGraph, cuGraphChildGraphNodeGetGraph,
           cuGraphChildGraphNodeGetGraph)
 CUresult acu_sim_entry_cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphChildGraphNodeGetGraph", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1208,7 +1317,8 @@ CUresult acu_sim_entry_cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph 
 
 SIM_ENTRY(cuGraphClone, cuGraphClone, cuGraphClone)
 CUresult acu_sim_entry_cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphClone",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1218,7 +1328,8 @@ CUresult acu_sim_entry_cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph
 
 SIM_ENTRY(cuGraphCreate, cuGraphCreate, cuGraphCreate)
 CUresult acu_sim_entry_cuGraphCreate(CUgraph *phGraph, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphCreate",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1228,7 +1339,8 @@ CUresult acu_sim_entry_cuGraphCreate(CUgraph *phGraph, unsigned int flags) {
 
 SIM_ENTRY(cuGraphDebugDotPrint, cuGraphDebugDotPrint, cuGraphDebugDotPrint)
 CUresult acu_sim_entry_cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphDebugDotPrint",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1238,7 +1350,8 @@ CUresult acu_sim_entry_cuGraphDebugDotPrint(CUgraph hGraph, const char *path, un
 
 SIM_ENTRY(cuGraphDestroy, cuGraphDestroy, cuGraphDestroy)
 CUresult acu_sim_entry_cuGraphDestroy(CUgraph hGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphDestroy",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1248,7 +1361,8 @@ CUresult acu_sim_entry_cuGraphDestroy(CUgraph hGraph) {
 
 SIM_ENTRY(cuGraphDestroyNode, cuGraphDestroyNode, cuGraphDestroyNode)
 CUresult acu_sim_entry_cuGraphDestroyNode(CUgraphNode hNode) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphDestroyNode",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1259,7 +1373,8 @@ CUresult acu_sim_entry_cuGraphDestroyNode(CUgraphNode hNode) {
 SIM_ENTRY(cuGraphEventRecordNodeGetEvent, cuGraphEventRecordNodeGetEvent,
           cuGraphEventRecordNodeGetEvent)
 CUresult acu_sim_entry_cuGraphEventRecordNodeGetEvent(CUgraphNode hNode, CUevent *event_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphEventRecordNodeGetEvent", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1270,7 +1385,8 @@ CUresult acu_sim_entry_cuGraphEventRecordNodeGetEvent(CUgraphNode hNode, CUevent
 SIM_ENTRY(cuGraphEventRecordNodeSetEvent, cuGraphEventRecordNodeSetEvent,
           cuGraphEventRecordNodeSetEvent)
 CUresult acu_sim_entry_cuGraphEventRecordNodeSetEvent(CUgraphNode hNode, CUevent event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphEventRecordNodeSetEvent", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_DRIVER, event);
     if (!result)
@@ -1280,7 +1396,8 @@ CUresult acu_sim_entry_cuGraphEventRecordNodeSetEvent(CUgraphNode hNode, CUevent
 
 SIM_ENTRY(cuGraphEventWaitNodeGetEvent, cuGraphEventWaitNodeGetEvent, cuGraphEventWaitNodeGetEvent)
 CUresult acu_sim_entry_cuGraphEventWaitNodeGetEvent(CUgraphNode hNode, CUevent *event_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphEventWaitNodeGetEvent", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1290,7 +1407,8 @@ CUresult acu_sim_entry_cuGraphEventWaitNodeGetEvent(CUgraphNode hNode, CUevent *
 
 SIM_ENTRY(cuGraphEventWaitNodeSetEvent, cuGraphEventWaitNodeSetEvent, cuGraphEventWaitNodeSetEvent)
 CUresult acu_sim_entry_cuGraphEventWaitNodeSetEvent(CUgraphNode hNode, CUevent event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphEventWaitNodeSetEvent", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_DRIVER, event);
     if (!result)
@@ -1302,7 +1420,8 @@ SIM_ENTRY(cuGraphExecBatchMemOpNodeSetParams, cuGraphExecBatchMemOpNodeSetParams
           cuGraphExecBatchMemOpNodeSetParams)
 CUresult acu_sim_entry_cuGraphExecBatchMemOpNodeSetParams(
     CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphExecBatchMemOpNodeSetParams", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1314,7 +1433,8 @@ SIM_ENTRY(cuGraphExecChildGraphNodeSetParams, cuGraphExecChildGraphNodeSetParams
           cuGraphExecChildGraphNodeSetParams)
 CUresult acu_sim_entry_cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                                           CUgraph childGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphExecChildGraphNodeSetParams", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1324,7 +1444,8 @@ CUresult acu_sim_entry_cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec
 
 SIM_ENTRY(cuGraphExecDestroy, cuGraphExecDestroy, cuGraphExecDestroy)
 CUresult acu_sim_entry_cuGraphExecDestroy(CUgraphExec hGraphExec) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphExecDestroy",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1336,7 +1457,8 @@ SIM_ENTRY(cuGraphExecEventRecordNodeSetEvent, cuGraphExecEventRecordNodeSetEvent
           cuGraphExecEventRecordNodeSetEvent)
 CUresult acu_sim_entry_cuGraphExecEventRecordNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode,
                                                           CUevent event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphExecEventRecordNodeSetEvent", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_DRIVER, event);
     if (!result)
@@ -1348,7 +1470,8 @@ SIM_ENTRY(cuGraphExecEventWaitNodeSetEvent, cuGraphExecEventWaitNodeSetEvent,
           cuGraphExecEventWaitNodeSetEvent)
 CUresult acu_sim_entry_cuGraphExecEventWaitNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode,
                                                         CUevent event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphExecEventWaitNodeSetEvent", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_DRIVER, event);
     if (!result)
@@ -1358,7 +1481,8 @@ CUresult acu_sim_entry_cuGraphExecEventWaitNodeSetEvent(CUgraphExec hGraphExec, 
 
 SIM_ENTRY(cuGraphExecGetFlags, cuGraphExecGetFlags, cuGraphExecGetFlags)
 CUresult acu_sim_entry_cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphExecGetFlags",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1368,7 +1492,8 @@ CUresult acu_sim_entry_cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *f
 
 SIM_ENTRY(cuGraphExecGetId, cuGraphExecGetId, cuGraphExecGetId)
 CUresult acu_sim_entry_cuGraphExecGetId(CUgraphExec hGraphExec, unsigned int *graphId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphExecGetId",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1380,7 +1505,8 @@ SIM_ENTRY(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams,
           cuGraphExecKernelNodeSetParams_v2)
 CUresult acu_sim_entry_cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                                       const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphExecKernelNodeSetParams_v2", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1391,7 +1517,8 @@ CUresult acu_sim_entry_cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CU
 SIM_ENTRY(cuGraphExecUpdate, cuGraphExecUpdate, cuGraphExecUpdate_v2)
 CUresult acu_sim_entry_cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph,
                                          CUgraphExecUpdateResultInfo *resultInfo) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphExecUpdate_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1402,7 +1529,8 @@ CUresult acu_sim_entry_cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph,
 SIM_ENTRY(cuGraphGetEdges, cuGraphGetEdges, cuGraphGetEdges_v2)
 CUresult acu_sim_entry_cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to,
                                        CUgraphEdgeData *edgeData, size_t *numEdges) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphGetEdges_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1412,7 +1540,8 @@ CUresult acu_sim_entry_cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgrap
 
 SIM_ENTRY(cuGraphGetId, cuGraphGetId, cuGraphGetId)
 CUresult acu_sim_entry_cuGraphGetId(CUgraph hGraph, unsigned int *graphId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphGetId",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1422,7 +1551,8 @@ CUresult acu_sim_entry_cuGraphGetId(CUgraph hGraph, unsigned int *graphId) {
 
 SIM_ENTRY(cuGraphGetNodes, cuGraphGetNodes, cuGraphGetNodes)
 CUresult acu_sim_entry_cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphGetNodes",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1433,7 +1563,8 @@ CUresult acu_sim_entry_cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_
 SIM_ENTRY(cuGraphGetRootNodes, cuGraphGetRootNodes, cuGraphGetRootNodes)
 CUresult acu_sim_entry_cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes,
                                            size_t *numRootNodes) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphGetRootNodes",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1444,7 +1575,8 @@ CUresult acu_sim_entry_cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNode
 SIM_ENTRY(cuGraphInstantiate, cuGraphInstantiate, cuGraphInstantiateWithFlags)
 CUresult acu_sim_entry_cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph,
                                           unsigned long long flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphInstantiateWithFlags", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1455,7 +1587,8 @@ CUresult acu_sim_entry_cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGra
 SIM_ENTRY(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams, cuGraphInstantiateWithParams)
 CUresult acu_sim_entry_cuGraphInstantiateWithParams(
     CUgraphExec *phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphInstantiateWithParams", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1467,7 +1600,8 @@ SIM_ENTRY(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams_ptsz,
           cuGraphInstantiateWithParams_ptsz)
 CUresult acu_sim_entry_cuGraphInstantiateWithParams_ptsz(
     CUgraphExec *phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphInstantiateWithParams_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
@@ -1479,7 +1613,8 @@ CUresult acu_sim_entry_cuGraphInstantiateWithParams_ptsz(
 SIM_ENTRY(cuGraphKernelNodeCopyAttributes, cuGraphKernelNodeCopyAttributes,
           cuGraphKernelNodeCopyAttributes)
 CUresult acu_sim_entry_cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphKernelNodeCopyAttributes", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1491,7 +1626,8 @@ SIM_ENTRY(cuGraphKernelNodeGetAttribute, cuGraphKernelNodeGetAttribute,
           cuGraphKernelNodeGetAttribute)
 CUresult acu_sim_entry_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
                                                      CUkernelNodeAttrValue *value_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphKernelNodeGetAttribute", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1502,7 +1638,8 @@ CUresult acu_sim_entry_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernel
 SIM_ENTRY(cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams_v2)
 CUresult acu_sim_entry_cuGraphKernelNodeGetParams(CUgraphNode hNode,
                                                   CUDA_KERNEL_NODE_PARAMS *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphKernelNodeGetParams_v2", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -1514,7 +1651,8 @@ SIM_ENTRY(cuGraphKernelNodeSetAttribute, cuGraphKernelNodeSetAttribute,
           cuGraphKernelNodeSetAttribute)
 CUresult acu_sim_entry_cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
                                                      const CUkernelNodeAttrValue *value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphKernelNodeSetAttribute", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1525,7 +1663,8 @@ CUresult acu_sim_entry_cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernel
 SIM_ENTRY(cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams_v2)
 CUresult acu_sim_entry_cuGraphKernelNodeSetParams(CUgraphNode hNode,
                                                   const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphKernelNodeSetParams_v2", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1535,7 +1674,8 @@ CUresult acu_sim_entry_cuGraphKernelNodeSetParams(CUgraphNode hNode,
 
 SIM_ENTRY(cuGraphLaunch, cuGraphLaunch, cuGraphLaunch)
 CUresult acu_sim_entry_cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphLaunch",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -1545,8 +1685,8 @@ CUresult acu_sim_entry_cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream) {
 
 SIM_ENTRY(cuGraphLaunch, cuGraphLaunch_ptsz, cuGraphLaunch_ptsz)
 CUresult acu_sim_entry_cuGraphLaunch_ptsz(CUgraphExec hGraphExec, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphLaunch_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -1557,7 +1697,8 @@ CUresult acu_sim_entry_cuGraphLaunch_ptsz(CUgraphExec hGraphExec, CUstream hStre
 SIM_ENTRY(cuGraphNodeFindInClone, cuGraphNodeFindInClone, cuGraphNodeFindInClone)
 CUresult acu_sim_entry_cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode,
                                               CUgraph hClonedGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphNodeFindInClone",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1568,7 +1709,8 @@ CUresult acu_sim_entry_cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode h
 SIM_ENTRY(cuGraphNodeGetContainingGraph, cuGraphNodeGetContainingGraph,
           cuGraphNodeGetContainingGraph)
 CUresult acu_sim_entry_cuGraphNodeGetContainingGraph(CUgraphNode hNode, CUgraph *phGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphNodeGetContainingGraph", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1580,7 +1722,8 @@ SIM_ENTRY(cuGraphNodeGetDependencies, cuGraphNodeGetDependencies, cuGraphNodeGet
 CUresult acu_sim_entry_cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies,
                                                   CUgraphEdgeData *edgeData,
                                                   size_t *numDependencies) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphNodeGetDependencies_v2", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1593,7 +1736,8 @@ SIM_ENTRY(cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes,
 CUresult acu_sim_entry_cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentNodes,
                                                     CUgraphEdgeData *edgeData,
                                                     size_t *numDependentNodes) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphNodeGetDependentNodes_v2", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1605,7 +1749,8 @@ CUresult acu_sim_entry_cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNo
 SIM_ENTRY(cuGraphNodeGetEnabled, cuGraphNodeGetEnabled, cuGraphNodeGetEnabled)
 CUresult acu_sim_entry_cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
                                              unsigned int *isEnabled) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphNodeGetEnabled",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1615,7 +1760,8 @@ CUresult acu_sim_entry_cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode
 
 SIM_ENTRY(cuGraphNodeGetLocalId, cuGraphNodeGetLocalId, cuGraphNodeGetLocalId)
 CUresult acu_sim_entry_cuGraphNodeGetLocalId(CUgraphNode hNode, unsigned int *nodeId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphNodeGetLocalId",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1625,7 +1771,8 @@ CUresult acu_sim_entry_cuGraphNodeGetLocalId(CUgraphNode hNode, unsigned int *no
 
 SIM_ENTRY(cuGraphNodeGetToolsId, cuGraphNodeGetToolsId, cuGraphNodeGetToolsId)
 CUresult acu_sim_entry_cuGraphNodeGetToolsId(CUgraphNode hNode, unsigned long long *toolsNodeId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphNodeGetToolsId",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1635,7 +1782,8 @@ CUresult acu_sim_entry_cuGraphNodeGetToolsId(CUgraphNode hNode, unsigned long lo
 
 SIM_ENTRY(cuGraphNodeGetType, cuGraphNodeGetType, cuGraphNodeGetType)
 CUresult acu_sim_entry_cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphNodeGetType",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1646,7 +1794,8 @@ CUresult acu_sim_entry_cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *ty
 SIM_ENTRY(cuGraphNodeSetEnabled, cuGraphNodeSetEnabled, cuGraphNodeSetEnabled)
 CUresult acu_sim_entry_cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
                                              unsigned int isEnabled) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphNodeSetEnabled",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1657,7 +1806,8 @@ CUresult acu_sim_entry_cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode
 SIM_ENTRY(cuGraphReleaseUserObject, cuGraphReleaseUserObject, cuGraphReleaseUserObject)
 CUresult acu_sim_entry_cuGraphReleaseUserObject(CUgraph graph, CUuserObject object,
                                                 unsigned int count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphReleaseUserObject", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1670,7 +1820,8 @@ CUresult acu_sim_entry_cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNo
                                                  const CUgraphNode *to,
                                                  const CUgraphEdgeData *edgeData,
                                                  size_t numDependencies) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphRemoveDependencies_v2", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1681,7 +1832,8 @@ CUresult acu_sim_entry_cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNo
 SIM_ENTRY(cuGraphRetainUserObject, cuGraphRetainUserObject, cuGraphRetainUserObject)
 CUresult acu_sim_entry_cuGraphRetainUserObject(CUgraph graph, CUuserObject object,
                                                unsigned int count, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphRetainUserObject",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1691,7 +1843,8 @@ CUresult acu_sim_entry_cuGraphRetainUserObject(CUgraph graph, CUuserObject objec
 
 SIM_ENTRY(cuGraphUpload, cuGraphUpload, cuGraphUpload)
 CUresult acu_sim_entry_cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphUpload",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -1701,8 +1854,8 @@ CUresult acu_sim_entry_cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream) {
 
 SIM_ENTRY(cuGraphUpload, cuGraphUpload_ptsz, cuGraphUpload_ptsz)
 CUresult acu_sim_entry_cuGraphUpload_ptsz(CUgraphExec hGraphExec, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphUpload_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -1713,7 +1866,8 @@ CUresult acu_sim_entry_cuGraphUpload_ptsz(CUgraphExec hGraphExec, CUstream hStre
 SIM_ENTRY(cuGraphicsEGLRegisterImage, cuGraphicsEGLRegisterImage, cuGraphicsEGLRegisterImage)
 CUresult acu_sim_entry_cuGraphicsEGLRegisterImage(CUgraphicsResource *pCudaResource,
                                                   EGLImageKHR image, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphicsEGLRegisterImage", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1724,7 +1878,8 @@ CUresult acu_sim_entry_cuGraphicsEGLRegisterImage(CUgraphicsResource *pCudaResou
 SIM_ENTRY(cuGraphicsGLRegisterBuffer, cuGraphicsGLRegisterBuffer, cuGraphicsGLRegisterBuffer)
 CUresult acu_sim_entry_cuGraphicsGLRegisterBuffer(CUgraphicsResource *pCudaResource, GLuint buffer,
                                                   unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphicsGLRegisterBuffer", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1735,7 +1890,8 @@ CUresult acu_sim_entry_cuGraphicsGLRegisterBuffer(CUgraphicsResource *pCudaResou
 SIM_ENTRY(cuGraphicsGLRegisterImage, cuGraphicsGLRegisterImage, cuGraphicsGLRegisterImage)
 CUresult acu_sim_entry_cuGraphicsGLRegisterImage(CUgraphicsResource *pCudaResource, GLuint image,
                                                  GLenum target, unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphicsGLRegisterImage", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1746,7 +1902,8 @@ CUresult acu_sim_entry_cuGraphicsGLRegisterImage(CUgraphicsResource *pCudaResour
 SIM_ENTRY(cuGraphicsMapResources, cuGraphicsMapResources, cuGraphicsMapResources)
 CUresult acu_sim_entry_cuGraphicsMapResources(unsigned int count, CUgraphicsResource *resources,
                                               CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphicsMapResources",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -1758,7 +1915,8 @@ SIM_ENTRY(cuGraphicsMapResources, cuGraphicsMapResources_ptsz, cuGraphicsMapReso
 CUresult acu_sim_entry_cuGraphicsMapResources_ptsz(unsigned int count,
                                                    CUgraphicsResource *resources,
                                                    CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphicsMapResources_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -1771,7 +1929,8 @@ SIM_ENTRY(cuGraphicsResourceGetMappedMipmappedArray, cuGraphicsResourceGetMapped
           cuGraphicsResourceGetMappedMipmappedArray)
 CUresult acu_sim_entry_cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray *pMipmappedArray,
                                                                  CUgraphicsResource resource) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphicsResourceGetMappedMipmappedArray", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1783,7 +1942,8 @@ SIM_ENTRY(cuGraphicsResourceGetMappedPointer, cuGraphicsResourceGetMappedPointer
           cuGraphicsResourceGetMappedPointer_v2)
 CUresult acu_sim_entry_cuGraphicsResourceGetMappedPointer(CUdeviceptr *pDevPtr, size_t *pSize,
                                                           CUgraphicsResource resource) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphicsResourceGetMappedPointer_v2", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1795,7 +1955,8 @@ SIM_ENTRY(cuGraphicsResourceSetMapFlags, cuGraphicsResourceSetMapFlags,
           cuGraphicsResourceSetMapFlags_v2)
 CUresult acu_sim_entry_cuGraphicsResourceSetMapFlags(CUgraphicsResource resource,
                                                      unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphicsResourceSetMapFlags_v2", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1809,7 +1970,8 @@ CUresult acu_sim_entry_cuGraphicsSubResourceGetMappedArray(CUarray *pArray,
                                                            CUgraphicsResource resource,
                                                            unsigned int arrayIndex,
                                                            unsigned int mipLevel) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphicsSubResourceGetMappedArray", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1821,7 +1983,8 @@ CUresult acu_sim_entry_cuGraphicsSubResourceGetMappedArray(CUarray *pArray,
 SIM_ENTRY(cuGraphicsUnmapResources, cuGraphicsUnmapResources, cuGraphicsUnmapResources)
 CUresult acu_sim_entry_cuGraphicsUnmapResources(unsigned int count, CUgraphicsResource *resources,
                                                 CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphicsUnmapResources", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -1833,7 +1996,8 @@ SIM_ENTRY(cuGraphicsUnmapResources, cuGraphicsUnmapResources_ptsz, cuGraphicsUnm
 CUresult acu_sim_entry_cuGraphicsUnmapResources_ptsz(unsigned int count,
                                                      CUgraphicsResource *resources,
                                                      CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphicsUnmapResources_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -1844,7 +2008,8 @@ CUresult acu_sim_entry_cuGraphicsUnmapResources_ptsz(unsigned int count,
 
 SIM_ENTRY(cuGraphicsUnregisterResource, cuGraphicsUnregisterResource, cuGraphicsUnregisterResource)
 CUresult acu_sim_entry_cuGraphicsUnregisterResource(CUgraphicsResource resource) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphicsUnregisterResource", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1857,7 +2022,8 @@ SIM_ENTRY(cuGraphicsVDPAURegisterOutputSurface, cuGraphicsVDPAURegisterOutputSur
 CUresult acu_sim_entry_cuGraphicsVDPAURegisterOutputSurface(CUgraphicsResource *pCudaResource,
                                                             VdpOutputSurface vdpSurface,
                                                             unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphicsVDPAURegisterOutputSurface", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1870,7 +2036,8 @@ SIM_ENTRY(cuGraphicsVDPAURegisterVideoSurface, cuGraphicsVDPAURegisterVideoSurfa
 CUresult acu_sim_entry_cuGraphicsVDPAURegisterVideoSurface(CUgraphicsResource *pCudaResource,
                                                            VdpVideoSurface vdpSurface,
                                                            unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphicsVDPAURegisterVideoSurface", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1881,7 +2048,8 @@ CUresult acu_sim_entry_cuGraphicsVDPAURegisterVideoSurface(CUgraphicsResource *p
 SIM_ENTRY(cuGreenCtxCreate, cuGreenCtxCreate, cuGreenCtxCreate)
 CUresult acu_sim_entry_cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev,
                                         unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGreenCtxCreate",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1891,7 +2059,8 @@ CUresult acu_sim_entry_cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc des
 
 SIM_ENTRY(cuGreenCtxDestroy, cuGreenCtxDestroy, cuGreenCtxDestroy)
 CUresult acu_sim_entry_cuGreenCtxDestroy(CUgreenCtx hCtx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGreenCtxDestroy",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1902,7 +2071,8 @@ CUresult acu_sim_entry_cuGreenCtxDestroy(CUgreenCtx hCtx) {
 SIM_ENTRY(cuGreenCtxGetDevResource, cuGreenCtxGetDevResource, cuGreenCtxGetDevResource)
 CUresult acu_sim_entry_cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource *resource,
                                                 CUdevResourceType type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGreenCtxGetDevResource", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1912,7 +2082,8 @@ CUresult acu_sim_entry_cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource *
 
 SIM_ENTRY(cuGreenCtxGetId, cuGreenCtxGetId, cuGreenCtxGetId)
 CUresult acu_sim_entry_cuGreenCtxGetId(CUgreenCtx greenCtx, unsigned long long *greenCtxId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGreenCtxGetId",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1922,7 +2093,8 @@ CUresult acu_sim_entry_cuGreenCtxGetId(CUgreenCtx greenCtx, unsigned long long *
 
 SIM_ENTRY(cuGreenCtxRecordEvent, cuGreenCtxRecordEvent, cuGreenCtxRecordEvent)
 CUresult acu_sim_entry_cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGreenCtxRecordEvent",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_DRIVER, hEvent);
     if (!result)
@@ -1933,7 +2105,8 @@ CUresult acu_sim_entry_cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent) {
 SIM_ENTRY(cuGreenCtxStreamCreate, cuGreenCtxStreamCreate, cuGreenCtxStreamCreate)
 CUresult acu_sim_entry_cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx,
                                               unsigned int flags, int priority) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGreenCtxStreamCreate",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -1943,7 +2116,8 @@ CUresult acu_sim_entry_cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx gre
 
 SIM_ENTRY(cuGreenCtxWaitEvent, cuGreenCtxWaitEvent, cuGreenCtxWaitEvent)
 CUresult acu_sim_entry_cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGreenCtxWaitEvent",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_DRIVER, hEvent);
     if (!result)
@@ -1953,7 +2127,8 @@ CUresult acu_sim_entry_cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent) {
 
 SIM_ENTRY(cuInit, cuInit, cuInit)
 CUresult acu_sim_entry_cuInit(unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuInit",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
     if (!result)
@@ -1963,7 +2138,8 @@ CUresult acu_sim_entry_cuInit(unsigned int Flags) {
 
 SIM_ENTRY(cuIpcCloseMemHandle, cuIpcCloseMemHandle, cuIpcCloseMemHandle)
 CUresult acu_sim_entry_cuIpcCloseMemHandle(CUdeviceptr dptr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuIpcCloseMemHandle",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1973,7 +2149,8 @@ CUresult acu_sim_entry_cuIpcCloseMemHandle(CUdeviceptr dptr) {
 
 SIM_ENTRY(cuIpcGetEventHandle, cuIpcGetEventHandle, cuIpcGetEventHandle)
 CUresult acu_sim_entry_cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuIpcGetEventHandle",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_A_CONTEXT, event);
     if (!result)
@@ -1983,7 +2160,8 @@ CUresult acu_sim_entry_cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent ev
 
 SIM_ENTRY(cuIpcGetMemHandle, cuIpcGetMemHandle, cuIpcGetMemHandle)
 CUresult acu_sim_entry_cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuIpcGetMemHandle",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1993,7 +2171,8 @@ CUresult acu_sim_entry_cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dp
 
 SIM_ENTRY(cuIpcOpenEventHandle, cuIpcOpenEventHandle, cuIpcOpenEventHandle)
 CUresult acu_sim_entry_cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuIpcOpenEventHandle",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2004,7 +2183,8 @@ CUresult acu_sim_entry_cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle h
 SIM_ENTRY(cuIpcOpenMemHandle, cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2)
 CUresult acu_sim_entry_cuIpcOpenMemHandle(CUdeviceptr *pdptr, CUipcMemHandle handle,
                                           unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuIpcOpenMemHandle_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2015,7 +2195,8 @@ CUresult acu_sim_entry_cuIpcOpenMemHandle(CUdeviceptr *pdptr, CUipcMemHandle han
 SIM_ENTRY(cuKernelGetAttribute, cuKernelGetAttribute, cuKernelGetAttribute)
 CUresult acu_sim_entry_cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel,
                                             CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuKernelGetAttribute",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -2025,7 +2206,8 @@ CUresult acu_sim_entry_cuKernelGetAttribute(int *pi, CUfunction_attribute attrib
 
 SIM_ENTRY(cuKernelGetFunction, cuKernelGetFunction, cuKernelGetFunction)
 CUresult acu_sim_entry_cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuKernelGetFunction",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2035,7 +2217,8 @@ CUresult acu_sim_entry_cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel) {
 
 SIM_ENTRY(cuKernelGetLibrary, cuKernelGetLibrary, cuKernelGetLibrary)
 CUresult acu_sim_entry_cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuKernelGetLibrary",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -2045,7 +2228,8 @@ CUresult acu_sim_entry_cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel) {
 
 SIM_ENTRY(cuKernelGetName, cuKernelGetName, cuKernelGetName)
 CUresult acu_sim_entry_cuKernelGetName(const char **name, CUkernel hfunc) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuKernelGetName",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -2055,7 +2239,8 @@ CUresult acu_sim_entry_cuKernelGetName(const char **name, CUkernel hfunc) {
 
 SIM_ENTRY(cuKernelGetParamCount, cuKernelGetParamCount, cuKernelGetParamCount)
 CUresult acu_sim_entry_cuKernelGetParamCount(CUkernel kernel, size_t *paramCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuKernelGetParamCount",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -2066,7 +2251,8 @@ CUresult acu_sim_entry_cuKernelGetParamCount(CUkernel kernel, size_t *paramCount
 SIM_ENTRY(cuKernelGetParamInfo, cuKernelGetParamInfo, cuKernelGetParamInfo)
 CUresult acu_sim_entry_cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset,
                                             size_t *paramSize) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuKernelGetParamInfo",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -2077,7 +2263,8 @@ CUresult acu_sim_entry_cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, 
 SIM_ENTRY(cuKernelSetAttribute, cuKernelSetAttribute, cuKernelSetAttribute)
 CUresult acu_sim_entry_cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel,
                                             CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuKernelSetAttribute",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -2087,7 +2274,8 @@ CUresult acu_sim_entry_cuKernelSetAttribute(CUfunction_attribute attrib, int val
 
 SIM_ENTRY(cuKernelSetCacheConfig, cuKernelSetCacheConfig, cuKernelSetCacheConfig)
 CUresult acu_sim_entry_cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuKernelSetCacheConfig",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -2102,7 +2290,8 @@ CUresult acu_sim_entry_cuLaunchCooperativeKernel(CUfunction f, unsigned int grid
                                                  unsigned int blockDimZ,
                                                  unsigned int sharedMemBytes, CUstream hStream,
                                                  void **kernelParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuLaunchCooperativeKernel", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -2120,7 +2309,8 @@ CUresult acu_sim_entry_cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int
                                                       unsigned int blockDimZ,
                                                       unsigned int sharedMemBytes, CUstream hStream,
                                                       void **kernelParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuLaunchCooperativeKernel_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -2133,7 +2323,8 @@ CUresult acu_sim_entry_cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int
 
 SIM_ENTRY(cuLaunchHostFunc, cuLaunchHostFunc, cuLaunchHostFunc)
 CUresult acu_sim_entry_cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLaunchHostFunc",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -2143,8 +2334,8 @@ CUresult acu_sim_entry_cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *use
 
 SIM_ENTRY(cuLaunchHostFunc, cuLaunchHostFunc_ptsz, cuLaunchHostFunc_ptsz)
 CUresult acu_sim_entry_cuLaunchHostFunc_ptsz(CUstream hStream, CUhostFn fn, void *userData) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLaunchHostFunc_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -2158,7 +2349,8 @@ CUresult acu_sim_entry_cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsig
                                       unsigned int blockDimY, unsigned int blockDimZ,
                                       unsigned int sharedMemBytes, CUstream hStream,
                                       void **kernelParams, void **extra) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLaunchKernel",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -2173,8 +2365,8 @@ CUresult acu_sim_entry_cuLaunchKernel_ptsz(CUfunction f, unsigned int gridDimX,
                                            unsigned int blockDimX, unsigned int blockDimY,
                                            unsigned int blockDimZ, unsigned int sharedMemBytes,
                                            CUstream hStream, void **kernelParams, void **extra) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLaunchKernel_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -2186,7 +2378,8 @@ CUresult acu_sim_entry_cuLaunchKernel_ptsz(CUfunction f, unsigned int gridDimX,
 SIM_ENTRY(cuLaunchKernelEx, cuLaunchKernelEx, cuLaunchKernelEx)
 CUresult acu_sim_entry_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f,
                                         void **kernelParams, void **extra) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLaunchKernelEx",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2197,8 +2390,8 @@ CUresult acu_sim_entry_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction
 SIM_ENTRY(cuLaunchKernelEx, cuLaunchKernelEx_ptsz, cuLaunchKernelEx_ptsz)
 CUresult acu_sim_entry_cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f,
                                              void **kernelParams, void **extra) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLaunchKernelEx_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2209,7 +2402,8 @@ CUresult acu_sim_entry_cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfun
 SIM_ENTRY(cuLibraryEnumerateKernels, cuLibraryEnumerateKernels, cuLibraryEnumerateKernels)
 CUresult acu_sim_entry_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels,
                                                  CUlibrary lib) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuLibraryEnumerateKernels", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2220,7 +2414,8 @@ CUresult acu_sim_entry_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int
 SIM_ENTRY(cuLibraryGetGlobal, cuLibraryGetGlobal, cuLibraryGetGlobal)
 CUresult acu_sim_entry_cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
                                           const char *name) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLibraryGetGlobal",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2230,7 +2425,8 @@ CUresult acu_sim_entry_cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUli
 
 SIM_ENTRY(cuLibraryGetKernel, cuLibraryGetKernel, cuLibraryGetKernel)
 CUresult acu_sim_entry_cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLibraryGetKernel",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2240,7 +2436,8 @@ CUresult acu_sim_entry_cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, 
 
 SIM_ENTRY(cuLibraryGetKernelCount, cuLibraryGetKernelCount, cuLibraryGetKernelCount)
 CUresult acu_sim_entry_cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLibraryGetKernelCount",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2251,7 +2448,8 @@ CUresult acu_sim_entry_cuLibraryGetKernelCount(unsigned int *count, CUlibrary li
 SIM_ENTRY(cuLibraryGetManaged, cuLibraryGetManaged, cuLibraryGetManaged)
 CUresult acu_sim_entry_cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
                                            const char *name) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLibraryGetManaged",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2261,7 +2459,8 @@ CUresult acu_sim_entry_cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUl
 
 SIM_ENTRY(cuLibraryGetModule, cuLibraryGetModule, cuLibraryGetModule)
 CUresult acu_sim_entry_cuLibraryGetModule(CUmodule *pMod, CUlibrary library) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLibraryGetModule",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2272,7 +2471,8 @@ CUresult acu_sim_entry_cuLibraryGetModule(CUmodule *pMod, CUlibrary library) {
 SIM_ENTRY(cuLibraryGetUnifiedFunction, cuLibraryGetUnifiedFunction, cuLibraryGetUnifiedFunction)
 CUresult acu_sim_entry_cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library,
                                                    const char *symbol) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuLibraryGetUnifiedFunction", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2287,7 +2487,8 @@ CUresult acu_sim_entry_cuLibraryLoadData(CUlibrary *library, const void *code,
                                          CUlibraryOption *libraryOptions,
                                          void **libraryOptionValues,
                                          unsigned int numLibraryOptions) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLibraryLoadData",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2304,7 +2505,8 @@ CUresult acu_sim_entry_cuLibraryLoadFromFile(CUlibrary *library, const char *fil
                                              CUlibraryOption *libraryOptions,
                                              void **libraryOptionValues,
                                              unsigned int numLibraryOptions) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLibraryLoadFromFile",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2316,7 +2518,8 @@ CUresult acu_sim_entry_cuLibraryLoadFromFile(CUlibrary *library, const char *fil
 
 SIM_ENTRY(cuLibraryUnload, cuLibraryUnload, cuLibraryUnload)
 CUresult acu_sim_entry_cuLibraryUnload(CUlibrary library) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLibraryUnload",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2330,7 +2533,8 @@ SIM_ENTRY(cuLinkAddData, cuLinkAddData, cuLinkAddData_v2)
 CUresult acu_sim_entry_cuLinkAddData(CUlinkState state, CUjitInputType type, void *data,
                                      size_t size, const char *name, unsigned int numOptions,
                                      CUjit_option *options, void **optionValues) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLinkAddData_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2343,7 +2547,8 @@ SIM_ENTRY(cuLinkAddFile, cuLinkAddFile, cuLinkAddFile_v2)
 CUresult acu_sim_entry_cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path,
                                      unsigned int numOptions, CUjit_option *options,
                                      void **optionValues) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLinkAddFile_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2353,7 +2558,8 @@ CUresult acu_sim_entry_cuLinkAddFile(CUlinkState state, CUjitInputType type, con
 
 SIM_ENTRY(cuLinkComplete, cuLinkComplete, cuLinkComplete)
 CUresult acu_sim_entry_cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLinkComplete",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2364,7 +2570,8 @@ CUresult acu_sim_entry_cuLinkComplete(CUlinkState state, void **cubinOut, size_t
 SIM_ENTRY(cuLinkCreate, cuLinkCreate, cuLinkCreate_v2)
 CUresult acu_sim_entry_cuLinkCreate(unsigned int numOptions, CUjit_option *options,
                                     void **optionValues, CUlinkState *stateOut) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLinkCreate_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2374,7 +2581,8 @@ CUresult acu_sim_entry_cuLinkCreate(unsigned int numOptions, CUjit_option *optio
 
 SIM_ENTRY(cuLinkDestroy, cuLinkDestroy, cuLinkDestroy)
 CUresult acu_sim_entry_cuLinkDestroy(CUlinkState state) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLinkDestroy",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2384,7 +2592,8 @@ CUresult acu_sim_entry_cuLinkDestroy(CUlinkState state) {
 
 SIM_ENTRY(cuLogsCurrent, cuLogsCurrent, cuLogsCurrent)
 CUresult acu_sim_entry_cuLogsCurrent(CUlogIterator *iterator_out, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLogsCurrent",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -2395,7 +2604,8 @@ CUresult acu_sim_entry_cuLogsCurrent(CUlogIterator *iterator_out, unsigned int f
 SIM_ENTRY(cuLogsDumpToFile, cuLogsDumpToFile, cuLogsDumpToFile)
 CUresult acu_sim_entry_cuLogsDumpToFile(CUlogIterator *iterator, const char *pathToFile,
                                         unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLogsDumpToFile",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -2406,7 +2616,8 @@ CUresult acu_sim_entry_cuLogsDumpToFile(CUlogIterator *iterator, const char *pat
 SIM_ENTRY(cuLogsDumpToMemory, cuLogsDumpToMemory, cuLogsDumpToMemory)
 CUresult acu_sim_entry_cuLogsDumpToMemory(CUlogIterator *iterator, char *buffer, size_t *size,
                                           unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLogsDumpToMemory",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -2417,7 +2628,8 @@ CUresult acu_sim_entry_cuLogsDumpToMemory(CUlogIterator *iterator, char *buffer,
 SIM_ENTRY(cuLogsRegisterCallback, cuLogsRegisterCallback, cuLogsRegisterCallback)
 CUresult acu_sim_entry_cuLogsRegisterCallback(CUlogsCallback callbackFunc, void *userData,
                                               CUlogsCallbackHandle *callback_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuLogsRegisterCallback",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -2427,7 +2639,8 @@ CUresult acu_sim_entry_cuLogsRegisterCallback(CUlogsCallback callbackFunc, void 
 
 SIM_ENTRY(cuLogsUnregisterCallback, cuLogsUnregisterCallback, cuLogsUnregisterCallback)
 CUresult acu_sim_entry_cuLogsUnregisterCallback(CUlogsCallbackHandle callback) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuLogsUnregisterCallback", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -2437,7 +2650,8 @@ CUresult acu_sim_entry_cuLogsUnregisterCallback(CUlogsCallbackHandle callback) {
 
 SIM_ENTRY(cuMemAddressFree, cuMemAddressFree, cuMemAddressFree)
 CUresult acu_sim_entry_cuMemAddressFree(CUdeviceptr ptr, size_t size) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemAddressFree",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -2448,7 +2662,8 @@ CUresult acu_sim_entry_cuMemAddressFree(CUdeviceptr ptr, size_t size) {
 SIM_ENTRY(cuMemAddressReserve, cuMemAddressReserve, cuMemAddressReserve)
 CUresult acu_sim_entry_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment,
                                            CUdeviceptr addr, unsigned long long flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemAddressReserve",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -2459,7 +2674,8 @@ CUresult acu_sim_entry_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t
 SIM_ENTRY(cuMemAdvise, cuMemAdvise, cuMemAdvise_v2)
 CUresult acu_sim_entry_cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
                                    CUmemLocation location) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemAdvise_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2469,7 +2685,8 @@ CUresult acu_sim_entry_cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advis
 
 SIM_ENTRY(cuMemAlloc, cuMemAlloc, cuMemAlloc_v2)
 CUresult acu_sim_entry_cuMemAlloc(CUdeviceptr *dptr, size_t bytesize) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemAlloc_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2479,7 +2696,8 @@ CUresult acu_sim_entry_cuMemAlloc(CUdeviceptr *dptr, size_t bytesize) {
 
 SIM_ENTRY(cuMemAllocAsync, cuMemAllocAsync, cuMemAllocAsync)
 CUresult acu_sim_entry_cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemAllocAsync",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -2489,8 +2707,8 @@ CUresult acu_sim_entry_cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstr
 
 SIM_ENTRY(cuMemAllocAsync, cuMemAllocAsync_ptsz, cuMemAllocAsync_ptsz)
 CUresult acu_sim_entry_cuMemAllocAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemAllocAsync_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -2501,7 +2719,8 @@ CUresult acu_sim_entry_cuMemAllocAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, 
 SIM_ENTRY(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync)
 CUresult acu_sim_entry_cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize,
                                                CUmemoryPool pool, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemAllocFromPoolAsync",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -2512,7 +2731,8 @@ CUresult acu_sim_entry_cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesiz
 SIM_ENTRY(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz, cuMemAllocFromPoolAsync_ptsz)
 CUresult acu_sim_entry_cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *dptr, size_t bytesize,
                                                     CUmemoryPool pool, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMemAllocFromPoolAsync_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -2523,7 +2743,8 @@ CUresult acu_sim_entry_cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *dptr, size_t by
 
 SIM_ENTRY(cuMemAllocHost, cuMemAllocHost, cuMemAllocHost_v2)
 CUresult acu_sim_entry_cuMemAllocHost(void **pp, size_t bytesize) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemAllocHost_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2533,7 +2754,8 @@ CUresult acu_sim_entry_cuMemAllocHost(void **pp, size_t bytesize) {
 
 SIM_ENTRY(cuMemAllocManaged, cuMemAllocManaged, cuMemAllocManaged)
 CUresult acu_sim_entry_cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemAllocManaged",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2544,7 +2766,8 @@ CUresult acu_sim_entry_cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, uns
 SIM_ENTRY(cuMemAllocPitch, cuMemAllocPitch, cuMemAllocPitch_v2)
 CUresult acu_sim_entry_cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes,
                                        size_t Height, unsigned int ElementSizeBytes) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemAllocPitch_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2555,7 +2778,8 @@ CUresult acu_sim_entry_cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t
 SIM_ENTRY(cuMemCreate, cuMemCreate, cuMemCreate)
 CUresult acu_sim_entry_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
                                    const CUmemAllocationProp *prop, unsigned long long flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemCreate",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -2568,7 +2792,8 @@ CUresult acu_sim_entry_cuMemExportToShareableHandle(void *shareableHandle,
                                                     CUmemGenericAllocationHandle handle,
                                                     CUmemAllocationHandleType handleType,
                                                     unsigned long long flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMemExportToShareableHandle", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -2578,7 +2803,8 @@ CUresult acu_sim_entry_cuMemExportToShareableHandle(void *shareableHandle,
 
 SIM_ENTRY(cuMemFree, cuMemFree, cuMemFree_v2)
 CUresult acu_sim_entry_cuMemFree(CUdeviceptr dptr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemFree_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
     if (!result)
@@ -2588,7 +2814,8 @@ CUresult acu_sim_entry_cuMemFree(CUdeviceptr dptr) {
 
 SIM_ENTRY(cuMemFreeAsync, cuMemFreeAsync, cuMemFreeAsync)
 CUresult acu_sim_entry_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemFreeAsync",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -2598,8 +2825,8 @@ CUresult acu_sim_entry_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
 
 SIM_ENTRY(cuMemFreeAsync, cuMemFreeAsync_ptsz, cuMemFreeAsync_ptsz)
 CUresult acu_sim_entry_cuMemFreeAsync_ptsz(CUdeviceptr dptr, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemFreeAsync_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -2609,7 +2836,8 @@ CUresult acu_sim_entry_cuMemFreeAsync_ptsz(CUdeviceptr dptr, CUstream hStream) {
 
 SIM_ENTRY(cuMemFreeHost, cuMemFreeHost, cuMemFreeHost)
 CUresult acu_sim_entry_cuMemFreeHost(void *p) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemFreeHost",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2620,7 +2848,8 @@ CUresult acu_sim_entry_cuMemFreeHost(void *p) {
 SIM_ENTRY(cuMemGetAccess, cuMemGetAccess, cuMemGetAccess)
 CUresult acu_sim_entry_cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location,
                                       CUdeviceptr ptr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemGetAccess",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -2630,7 +2859,8 @@ CUresult acu_sim_entry_cuMemGetAccess(unsigned long long *flags, const CUmemLoca
 
 SIM_ENTRY(cuMemGetAddressRange, cuMemGetAddressRange, cuMemGetAddressRange_v2)
 CUresult acu_sim_entry_cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemGetAddressRange_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2643,7 +2873,8 @@ SIM_ENTRY(cuMemGetAllocationGranularity, cuMemGetAllocationGranularity,
 CUresult acu_sim_entry_cuMemGetAllocationGranularity(size_t *granularity,
                                                      const CUmemAllocationProp *prop,
                                                      CUmemAllocationGranularity_flags option) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMemGetAllocationGranularity", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -2655,7 +2886,8 @@ SIM_ENTRY(cuMemGetAllocationPropertiesFromHandle, cuMemGetAllocationPropertiesFr
           cuMemGetAllocationPropertiesFromHandle)
 CUresult acu_sim_entry_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
                                                               CUmemGenericAllocationHandle handle) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMemGetAllocationPropertiesFromHandle", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -2666,7 +2898,8 @@ CUresult acu_sim_entry_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationPro
 SIM_ENTRY(cuMemGetDefaultMemPool, cuMemGetDefaultMemPool, cuMemGetDefaultMemPool)
 CUresult acu_sim_entry_cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
                                               CUmemAllocationType type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemGetDefaultMemPool",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2676,7 +2909,8 @@ CUresult acu_sim_entry_cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocat
 
 SIM_ENTRY(cuMemGetInfo, cuMemGetInfo, cuMemGetInfo_v2)
 CUresult acu_sim_entry_cuMemGetInfo(size_t *free, size_t *total) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemGetInfo_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2687,7 +2921,8 @@ CUresult acu_sim_entry_cuMemGetInfo(size_t *free, size_t *total) {
 SIM_ENTRY(cuMemGetMemPool, cuMemGetMemPool, cuMemGetMemPool)
 CUresult acu_sim_entry_cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location,
                                        CUmemAllocationType type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemGetMemPool",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2697,7 +2932,8 @@ CUresult acu_sim_entry_cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *locati
 
 SIM_ENTRY(cuMemHostAlloc, cuMemHostAlloc, cuMemHostAlloc)
 CUresult acu_sim_entry_cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemHostAlloc",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2707,7 +2943,8 @@ CUresult acu_sim_entry_cuMemHostAlloc(void **pp, size_t bytesize, unsigned int F
 
 SIM_ENTRY(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2)
 CUresult acu_sim_entry_cuMemHostGetDevicePointer(CUdeviceptr *pdptr, void *p, unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMemHostGetDevicePointer_v2", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2717,7 +2954,8 @@ CUresult acu_sim_entry_cuMemHostGetDevicePointer(CUdeviceptr *pdptr, void *p, un
 
 SIM_ENTRY(cuMemHostGetFlags, cuMemHostGetFlags, cuMemHostGetFlags)
 CUresult acu_sim_entry_cuMemHostGetFlags(unsigned int *pFlags, void *p) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemHostGetFlags",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2727,7 +2965,8 @@ CUresult acu_sim_entry_cuMemHostGetFlags(unsigned int *pFlags, void *p) {
 
 SIM_ENTRY(cuMemHostRegister, cuMemHostRegister, cuMemHostRegister_v2)
 CUresult acu_sim_entry_cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemHostRegister_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2739,7 +2978,8 @@ CUresult acu_sim_entry_cuMemHostRegister(void *p, size_t bytesize, unsigned int 
 
 SIM_ENTRY(cuMemHostUnregister, cuMemHostUnregister, cuMemHostUnregister)
 CUresult acu_sim_entry_cuMemHostUnregister(void *p) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemHostUnregister",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2754,7 +2994,8 @@ SIM_ENTRY(cuMemImportFromShareableHandle, cuMemImportFromShareableHandle,
 CUresult acu_sim_entry_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle,
                                                       void *osHandle,
                                                       CUmemAllocationHandleType shHandleType) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMemImportFromShareableHandle", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -2765,7 +3006,8 @@ CUresult acu_sim_entry_cuMemImportFromShareableHandle(CUmemGenericAllocationHand
 SIM_ENTRY(cuMemMap, cuMemMap, cuMemMap)
 CUresult acu_sim_entry_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
                                 CUmemGenericAllocationHandle handle, unsigned long long flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemMap",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -2776,7 +3018,8 @@ CUresult acu_sim_entry_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
 SIM_ENTRY(cuMemMapArrayAsync, cuMemMapArrayAsync, cuMemMapArrayAsync)
 CUresult acu_sim_entry_cuMemMapArrayAsync(CUarrayMapInfo *mapInfoList, unsigned int count,
                                           CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemMapArrayAsync",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -2787,8 +3030,8 @@ CUresult acu_sim_entry_cuMemMapArrayAsync(CUarrayMapInfo *mapInfoList, unsigned 
 SIM_ENTRY(cuMemMapArrayAsync, cuMemMapArrayAsync_ptsz, cuMemMapArrayAsync_ptsz)
 CUresult acu_sim_entry_cuMemMapArrayAsync_ptsz(CUarrayMapInfo *mapInfoList, unsigned int count,
                                                CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemMapArrayAsync_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -2798,7 +3041,8 @@ CUresult acu_sim_entry_cuMemMapArrayAsync_ptsz(CUarrayMapInfo *mapInfoList, unsi
 
 SIM_ENTRY(cuMemPoolCreate, cuMemPoolCreate, cuMemPoolCreate)
 CUresult acu_sim_entry_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemPoolCreate",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2810,7 +3054,8 @@ CUresult acu_sim_entry_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps 
 
 SIM_ENTRY(cuMemPoolDestroy, cuMemPoolDestroy, cuMemPoolDestroy)
 CUresult acu_sim_entry_cuMemPoolDestroy(CUmemoryPool pool) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemPoolDestroy",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2823,7 +3068,8 @@ CUresult acu_sim_entry_cuMemPoolDestroy(CUmemoryPool pool) {
 SIM_ENTRY(cuMemPoolExportPointer, cuMemPoolExportPointer, cuMemPoolExportPointer)
 CUresult acu_sim_entry_cuMemPoolExportPointer(CUmemPoolPtrExportData *shareData_out,
                                               CUdeviceptr ptr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemPoolExportPointer",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2838,7 +3084,8 @@ SIM_ENTRY(cuMemPoolExportToShareableHandle, cuMemPoolExportToShareableHandle,
 CUresult acu_sim_entry_cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool,
                                                         CUmemAllocationHandleType handleType,
                                                         unsigned long long flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMemPoolExportToShareableHandle", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2851,7 +3098,8 @@ CUresult acu_sim_entry_cuMemPoolExportToShareableHandle(void *handle_out, CUmemo
 SIM_ENTRY(cuMemPoolGetAccess, cuMemPoolGetAccess, cuMemPoolGetAccess)
 CUresult acu_sim_entry_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool,
                                           CUmemLocation *location) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemPoolGetAccess",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2864,7 +3112,8 @@ CUresult acu_sim_entry_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool
 SIM_ENTRY(cuMemPoolGetAttribute, cuMemPoolGetAttribute, cuMemPoolGetAttribute)
 CUresult acu_sim_entry_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr,
                                              void *value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemPoolGetAttribute",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2879,7 +3128,8 @@ SIM_ENTRY(cuMemPoolImportFromShareableHandle, cuMemPoolImportFromShareableHandle
 CUresult acu_sim_entry_cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *handle,
                                                           CUmemAllocationHandleType handleType,
                                                           unsigned long long flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMemPoolImportFromShareableHandle", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2892,7 +3142,8 @@ CUresult acu_sim_entry_cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out
 SIM_ENTRY(cuMemPoolImportPointer, cuMemPoolImportPointer, cuMemPoolImportPointer)
 CUresult acu_sim_entry_cuMemPoolImportPointer(CUdeviceptr *ptr_out, CUmemoryPool pool,
                                               CUmemPoolPtrExportData *shareData) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemPoolImportPointer",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2905,7 +3156,8 @@ CUresult acu_sim_entry_cuMemPoolImportPointer(CUdeviceptr *ptr_out, CUmemoryPool
 SIM_ENTRY(cuMemPoolSetAccess, cuMemPoolSetAccess, cuMemPoolSetAccess)
 CUresult acu_sim_entry_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map,
                                           size_t count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemPoolSetAccess",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2918,7 +3170,8 @@ CUresult acu_sim_entry_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDe
 SIM_ENTRY(cuMemPoolSetAttribute, cuMemPoolSetAttribute, cuMemPoolSetAttribute)
 CUresult acu_sim_entry_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr,
                                              void *value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemPoolSetAttribute",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2930,7 +3183,8 @@ CUresult acu_sim_entry_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attrib
 
 SIM_ENTRY(cuMemPoolTrimTo, cuMemPoolTrimTo, cuMemPoolTrimTo)
 CUresult acu_sim_entry_cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemPoolTrimTo",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2943,7 +3197,8 @@ CUresult acu_sim_entry_cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
 SIM_ENTRY(cuMemPrefetchAsync, cuMemPrefetchAsync, cuMemPrefetchAsync_v2)
 CUresult acu_sim_entry_cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUmemLocation location,
                                           unsigned int flags, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemPrefetchAsync_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -2955,7 +3210,8 @@ SIM_ENTRY(cuMemPrefetchAsync, cuMemPrefetchAsync_ptsz, cuMemPrefetchAsync_v2_pts
 CUresult acu_sim_entry_cuMemPrefetchAsync_ptsz(CUdeviceptr devPtr, size_t count,
                                                CUmemLocation location, unsigned int flags,
                                                CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMemPrefetchAsync_v2_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -2968,7 +3224,8 @@ SIM_ENTRY(cuMemRangeGetAttribute, cuMemRangeGetAttribute, cuMemRangeGetAttribute
 CUresult acu_sim_entry_cuMemRangeGetAttribute(void *data, size_t dataSize,
                                               CUmem_range_attribute attribute, CUdeviceptr devPtr,
                                               size_t count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemRangeGetAttribute",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2981,7 +3238,8 @@ CUresult acu_sim_entry_cuMemRangeGetAttributes(void **data, size_t *dataSizes,
                                                CUmem_range_attribute *attributes,
                                                size_t numAttributes, CUdeviceptr devPtr,
                                                size_t count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemRangeGetAttributes",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2992,7 +3250,8 @@ CUresult acu_sim_entry_cuMemRangeGetAttributes(void **data, size_t *dataSizes,
 
 SIM_ENTRY(cuMemRelease, cuMemRelease, cuMemRelease)
 CUresult acu_sim_entry_cuMemRelease(CUmemGenericAllocationHandle handle) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemRelease",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -3003,7 +3262,8 @@ CUresult acu_sim_entry_cuMemRelease(CUmemGenericAllocationHandle handle) {
 SIM_ENTRY(cuMemRetainAllocationHandle, cuMemRetainAllocationHandle, cuMemRetainAllocationHandle)
 CUresult acu_sim_entry_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle,
                                                    void *addr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMemRetainAllocationHandle", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -3014,7 +3274,8 @@ CUresult acu_sim_entry_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle 
 SIM_ENTRY(cuMemSetAccess, cuMemSetAccess, cuMemSetAccess)
 CUresult acu_sim_entry_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc,
                                       size_t count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemSetAccess",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -3025,7 +3286,8 @@ CUresult acu_sim_entry_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemA
 SIM_ENTRY(cuMemSetMemPool, cuMemSetMemPool, cuMemSetMemPool)
 CUresult acu_sim_entry_cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type,
                                        CUmemoryPool pool) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemSetMemPool",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -3037,7 +3299,8 @@ CUresult acu_sim_entry_cuMemSetMemPool(CUmemLocation *location, CUmemAllocationT
 
 SIM_ENTRY(cuMemUnmap, cuMemUnmap, cuMemUnmap)
 CUresult acu_sim_entry_cuMemUnmap(CUdeviceptr ptr, size_t size) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemUnmap",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -3047,7 +3310,8 @@ CUresult acu_sim_entry_cuMemUnmap(CUdeviceptr ptr, size_t size) {
 
 SIM_ENTRY(cuMemcpy, cuMemcpy, cuMemcpy)
 CUresult acu_sim_entry_cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpy",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3057,8 +3321,8 @@ CUresult acu_sim_entry_cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCou
 
 SIM_ENTRY(cuMemcpy, cuMemcpy_ptds, cuMemcpy_ptds)
 CUresult acu_sim_entry_cuMemcpy_ptds(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpy_ptds",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3068,7 +3332,8 @@ CUresult acu_sim_entry_cuMemcpy_ptds(CUdeviceptr dst, CUdeviceptr src, size_t By
 
 SIM_ENTRY(cuMemcpy2D, cuMemcpy2D, cuMemcpy2D_v2)
 CUresult acu_sim_entry_cuMemcpy2D(const CUDA_MEMCPY2D *pCopy) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpy2D_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3078,8 +3343,8 @@ CUresult acu_sim_entry_cuMemcpy2D(const CUDA_MEMCPY2D *pCopy) {
 
 SIM_ENTRY(cuMemcpy2D, cuMemcpy2D_ptds, cuMemcpy2D_v2_ptds)
 CUresult acu_sim_entry_cuMemcpy2D_ptds(const CUDA_MEMCPY2D *pCopy) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpy2D_v2_ptds",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3089,7 +3354,8 @@ CUresult acu_sim_entry_cuMemcpy2D_ptds(const CUDA_MEMCPY2D *pCopy) {
 
 SIM_ENTRY(cuMemcpy2DAsync, cuMemcpy2DAsync, cuMemcpy2DAsync_v2)
 CUresult acu_sim_entry_cuMemcpy2DAsync(const CUDA_MEMCPY2D *pCopy, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpy2DAsync_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3099,8 +3365,8 @@ CUresult acu_sim_entry_cuMemcpy2DAsync(const CUDA_MEMCPY2D *pCopy, CUstream hStr
 
 SIM_ENTRY(cuMemcpy2DAsync, cuMemcpy2DAsync_ptsz, cuMemcpy2DAsync_v2_ptsz)
 CUresult acu_sim_entry_cuMemcpy2DAsync_ptsz(const CUDA_MEMCPY2D *pCopy, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpy2DAsync_v2_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3110,7 +3376,8 @@ CUresult acu_sim_entry_cuMemcpy2DAsync_ptsz(const CUDA_MEMCPY2D *pCopy, CUstream
 
 SIM_ENTRY(cuMemcpy2DUnaligned, cuMemcpy2DUnaligned, cuMemcpy2DUnaligned_v2)
 CUresult acu_sim_entry_cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *pCopy) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpy2DUnaligned_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3120,7 +3387,8 @@ CUresult acu_sim_entry_cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *pCopy) {
 
 SIM_ENTRY(cuMemcpy2DUnaligned, cuMemcpy2DUnaligned_ptds, cuMemcpy2DUnaligned_v2_ptds)
 CUresult acu_sim_entry_cuMemcpy2DUnaligned_ptds(const CUDA_MEMCPY2D *pCopy) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMemcpy2DUnaligned_v2_ptds", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
@@ -3131,7 +3399,8 @@ CUresult acu_sim_entry_cuMemcpy2DUnaligned_ptds(const CUDA_MEMCPY2D *pCopy) {
 
 SIM_ENTRY(cuMemcpy3D, cuMemcpy3D, cuMemcpy3D_v2)
 CUresult acu_sim_entry_cuMemcpy3D(const CUDA_MEMCPY3D *pCopy) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpy3D_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3141,8 +3410,8 @@ CUresult acu_sim_entry_cuMemcpy3D(const CUDA_MEMCPY3D *pCopy) {
 
 SIM_ENTRY(cuMemcpy3D, cuMemcpy3D_ptds, cuMemcpy3D_v2_ptds)
 CUresult acu_sim_entry_cuMemcpy3D_ptds(const CUDA_MEMCPY3D *pCopy) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpy3D_v2_ptds",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3152,7 +3421,8 @@ CUresult acu_sim_entry_cuMemcpy3D_ptds(const CUDA_MEMCPY3D *pCopy) {
 
 SIM_ENTRY(cuMemcpy3DAsync, cuMemcpy3DAsync, cuMemcpy3DAsync_v2)
 CUresult acu_sim_entry_cuMemcpy3DAsync(const CUDA_MEMCPY3D *pCopy, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpy3DAsync_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3162,8 +3432,8 @@ CUresult acu_sim_entry_cuMemcpy3DAsync(const CUDA_MEMCPY3D *pCopy, CUstream hStr
 
 SIM_ENTRY(cuMemcpy3DAsync, cuMemcpy3DAsync_ptsz, cuMemcpy3DAsync_v2_ptsz)
 CUresult acu_sim_entry_cuMemcpy3DAsync_ptsz(const CUDA_MEMCPY3D *pCopy, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpy3DAsync_v2_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3173,7 +3443,8 @@ CUresult acu_sim_entry_cuMemcpy3DAsync_ptsz(const CUDA_MEMCPY3D *pCopy, CUstream
 
 SIM_ENTRY(cuMemcpy3DPeer, cuMemcpy3DPeer, cuMemcpy3DPeer)
 CUresult acu_sim_entry_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpy3DPeer",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3183,8 +3454,8 @@ CUresult acu_sim_entry_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy) {
 
 SIM_ENTRY(cuMemcpy3DPeer, cuMemcpy3DPeer_ptds, cuMemcpy3DPeer_ptds)
 CUresult acu_sim_entry_cuMemcpy3DPeer_ptds(const CUDA_MEMCPY3D_PEER *pCopy) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpy3DPeer_ptds",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3194,7 +3465,8 @@ CUresult acu_sim_entry_cuMemcpy3DPeer_ptds(const CUDA_MEMCPY3D_PEER *pCopy) {
 
 SIM_ENTRY(cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync)
 CUresult acu_sim_entry_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpy3DPeerAsync",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3204,7 +3476,8 @@ CUresult acu_sim_entry_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUst
 
 SIM_ENTRY(cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync_ptsz, cuMemcpy3DPeerAsync_ptsz)
 CUresult acu_sim_entry_cuMemcpy3DPeerAsync_ptsz(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMemcpy3DPeerAsync_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -3216,7 +3489,8 @@ CUresult acu_sim_entry_cuMemcpy3DPeerAsync_ptsz(const CUDA_MEMCPY3D_PEER *pCopy,
 SIM_ENTRY(cuMemcpyAsync, cuMemcpyAsync, cuMemcpyAsync)
 CUresult acu_sim_entry_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount,
                                      CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyAsync",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3227,8 +3501,8 @@ CUresult acu_sim_entry_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t By
 SIM_ENTRY(cuMemcpyAsync, cuMemcpyAsync_ptsz, cuMemcpyAsync_ptsz)
 CUresult acu_sim_entry_cuMemcpyAsync_ptsz(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount,
                                           CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyAsync_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3239,7 +3513,8 @@ CUresult acu_sim_entry_cuMemcpyAsync_ptsz(CUdeviceptr dst, CUdeviceptr src, size
 SIM_ENTRY(cuMemcpyAtoA, cuMemcpyAtoA, cuMemcpyAtoA_v2)
 CUresult acu_sim_entry_cuMemcpyAtoA(CUarray dstArray, size_t dstOffset, CUarray srcArray,
                                     size_t srcOffset, size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyAtoA_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3250,8 +3525,8 @@ CUresult acu_sim_entry_cuMemcpyAtoA(CUarray dstArray, size_t dstOffset, CUarray 
 SIM_ENTRY(cuMemcpyAtoA, cuMemcpyAtoA_ptds, cuMemcpyAtoA_v2_ptds)
 CUresult acu_sim_entry_cuMemcpyAtoA_ptds(CUarray dstArray, size_t dstOffset, CUarray srcArray,
                                          size_t srcOffset, size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyAtoA_v2_ptds",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3262,7 +3537,8 @@ CUresult acu_sim_entry_cuMemcpyAtoA_ptds(CUarray dstArray, size_t dstOffset, CUa
 SIM_ENTRY(cuMemcpyAtoD, cuMemcpyAtoD, cuMemcpyAtoD_v2)
 CUresult acu_sim_entry_cuMemcpyAtoD(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset,
                                     size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyAtoD_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3273,8 +3549,8 @@ CUresult acu_sim_entry_cuMemcpyAtoD(CUdeviceptr dstDevice, CUarray srcArray, siz
 SIM_ENTRY(cuMemcpyAtoD, cuMemcpyAtoD_ptds, cuMemcpyAtoD_v2_ptds)
 CUresult acu_sim_entry_cuMemcpyAtoD_ptds(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset,
                                          size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyAtoD_v2_ptds",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3285,7 +3561,8 @@ CUresult acu_sim_entry_cuMemcpyAtoD_ptds(CUdeviceptr dstDevice, CUarray srcArray
 SIM_ENTRY(cuMemcpyAtoH, cuMemcpyAtoH, cuMemcpyAtoH_v2)
 CUresult acu_sim_entry_cuMemcpyAtoH(void *dstHost, CUarray srcArray, size_t srcOffset,
                                     size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyAtoH_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3296,8 +3573,8 @@ CUresult acu_sim_entry_cuMemcpyAtoH(void *dstHost, CUarray srcArray, size_t srcO
 SIM_ENTRY(cuMemcpyAtoH, cuMemcpyAtoH_ptds, cuMemcpyAtoH_v2_ptds)
 CUresult acu_sim_entry_cuMemcpyAtoH_ptds(void *dstHost, CUarray srcArray, size_t srcOffset,
                                          size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyAtoH_v2_ptds",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3308,7 +3585,8 @@ CUresult acu_sim_entry_cuMemcpyAtoH_ptds(void *dstHost, CUarray srcArray, size_t
 SIM_ENTRY(cuMemcpyAtoHAsync, cuMemcpyAtoHAsync, cuMemcpyAtoHAsync_v2)
 CUresult acu_sim_entry_cuMemcpyAtoHAsync(void *dstHost, CUarray srcArray, size_t srcOffset,
                                          size_t ByteCount, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyAtoHAsync_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3319,7 +3597,8 @@ CUresult acu_sim_entry_cuMemcpyAtoHAsync(void *dstHost, CUarray srcArray, size_t
 SIM_ENTRY(cuMemcpyAtoHAsync, cuMemcpyAtoHAsync_ptsz, cuMemcpyAtoHAsync_v2_ptsz)
 CUresult acu_sim_entry_cuMemcpyAtoHAsync_ptsz(void *dstHost, CUarray srcArray, size_t srcOffset,
                                               size_t ByteCount, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMemcpyAtoHAsync_v2_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -3332,7 +3611,8 @@ SIM_ENTRY(cuMemcpyBatchAsync, cuMemcpyBatchAsync, cuMemcpyBatchAsync_v2)
 CUresult acu_sim_entry_cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
                                           size_t count, CUmemcpyAttributes *attrs,
                                           size_t *attrsIdxs, size_t numAttrs, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyBatchAsync_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3346,7 +3626,8 @@ CUresult acu_sim_entry_cuMemcpyBatchAsync_ptsz(CUdeviceptr *dsts, CUdeviceptr *s
                                                size_t count, CUmemcpyAttributes *attrs,
                                                size_t *attrsIdxs, size_t numAttrs,
                                                CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMemcpyBatchAsync_v2_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -3359,7 +3640,8 @@ CUresult acu_sim_entry_cuMemcpyBatchAsync_ptsz(CUdeviceptr *dsts, CUdeviceptr *s
 SIM_ENTRY(cuMemcpyDtoA, cuMemcpyDtoA, cuMemcpyDtoA_v2)
 CUresult acu_sim_entry_cuMemcpyDtoA(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,
                                     size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyDtoA_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3370,8 +3652,8 @@ CUresult acu_sim_entry_cuMemcpyDtoA(CUarray dstArray, size_t dstOffset, CUdevice
 SIM_ENTRY(cuMemcpyDtoA, cuMemcpyDtoA_ptds, cuMemcpyDtoA_v2_ptds)
 CUresult acu_sim_entry_cuMemcpyDtoA_ptds(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,
                                          size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyDtoA_v2_ptds",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3382,7 +3664,8 @@ CUresult acu_sim_entry_cuMemcpyDtoA_ptds(CUarray dstArray, size_t dstOffset, CUd
 SIM_ENTRY(cuMemcpyDtoD, cuMemcpyDtoD, cuMemcpyDtoD_v2)
 CUresult acu_sim_entry_cuMemcpyDtoD(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                     size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyDtoD_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3393,8 +3676,8 @@ CUresult acu_sim_entry_cuMemcpyDtoD(CUdeviceptr dstDevice, CUdeviceptr srcDevice
 SIM_ENTRY(cuMemcpyDtoD, cuMemcpyDtoD_ptds, cuMemcpyDtoD_v2_ptds)
 CUresult acu_sim_entry_cuMemcpyDtoD_ptds(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                          size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyDtoD_v2_ptds",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3405,7 +3688,8 @@ CUresult acu_sim_entry_cuMemcpyDtoD_ptds(CUdeviceptr dstDevice, CUdeviceptr srcD
 SIM_ENTRY(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2)
 CUresult acu_sim_entry_cuMemcpyDtoDAsync(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                          size_t ByteCount, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyDtoDAsync_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3416,7 +3700,8 @@ CUresult acu_sim_entry_cuMemcpyDtoDAsync(CUdeviceptr dstDevice, CUdeviceptr srcD
 SIM_ENTRY(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_ptsz, cuMemcpyDtoDAsync_v2_ptsz)
 CUresult acu_sim_entry_cuMemcpyDtoDAsync_ptsz(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                               size_t ByteCount, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMemcpyDtoDAsync_v2_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -3427,7 +3712,8 @@ CUresult acu_sim_entry_cuMemcpyDtoDAsync_ptsz(CUdeviceptr dstDevice, CUdeviceptr
 
 SIM_ENTRY(cuMemcpyDtoH, cuMemcpyDtoH, cuMemcpyDtoH_v2)
 CUresult acu_sim_entry_cuMemcpyDtoH(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyDtoH_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3437,8 +3723,8 @@ CUresult acu_sim_entry_cuMemcpyDtoH(void *dstHost, CUdeviceptr srcDevice, size_t
 
 SIM_ENTRY(cuMemcpyDtoH, cuMemcpyDtoH_ptds, cuMemcpyDtoH_v2_ptds)
 CUresult acu_sim_entry_cuMemcpyDtoH_ptds(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyDtoH_v2_ptds",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3449,7 +3735,8 @@ CUresult acu_sim_entry_cuMemcpyDtoH_ptds(void *dstHost, CUdeviceptr srcDevice, s
 SIM_ENTRY(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2)
 CUresult acu_sim_entry_cuMemcpyDtoHAsync(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount,
                                          CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyDtoHAsync_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3460,7 +3747,8 @@ CUresult acu_sim_entry_cuMemcpyDtoHAsync(void *dstHost, CUdeviceptr srcDevice, s
 SIM_ENTRY(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_ptsz, cuMemcpyDtoHAsync_v2_ptsz)
 CUresult acu_sim_entry_cuMemcpyDtoHAsync_ptsz(void *dstHost, CUdeviceptr srcDevice,
                                               size_t ByteCount, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMemcpyDtoHAsync_v2_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -3472,7 +3760,8 @@ CUresult acu_sim_entry_cuMemcpyDtoHAsync_ptsz(void *dstHost, CUdeviceptr srcDevi
 SIM_ENTRY(cuMemcpyHtoA, cuMemcpyHtoA, cuMemcpyHtoA_v2)
 CUresult acu_sim_entry_cuMemcpyHtoA(CUarray dstArray, size_t dstOffset, const void *srcHost,
                                     size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyHtoA_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3483,8 +3772,8 @@ CUresult acu_sim_entry_cuMemcpyHtoA(CUarray dstArray, size_t dstOffset, const vo
 SIM_ENTRY(cuMemcpyHtoA, cuMemcpyHtoA_ptds, cuMemcpyHtoA_v2_ptds)
 CUresult acu_sim_entry_cuMemcpyHtoA_ptds(CUarray dstArray, size_t dstOffset, const void *srcHost,
                                          size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyHtoA_v2_ptds",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3495,7 +3784,8 @@ CUresult acu_sim_entry_cuMemcpyHtoA_ptds(CUarray dstArray, size_t dstOffset, con
 SIM_ENTRY(cuMemcpyHtoAAsync, cuMemcpyHtoAAsync, cuMemcpyHtoAAsync_v2)
 CUresult acu_sim_entry_cuMemcpyHtoAAsync(CUarray dstArray, size_t dstOffset, const void *srcHost,
                                          size_t ByteCount, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyHtoAAsync_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3507,7 +3797,8 @@ SIM_ENTRY(cuMemcpyHtoAAsync, cuMemcpyHtoAAsync_ptsz, cuMemcpyHtoAAsync_v2_ptsz)
 CUresult acu_sim_entry_cuMemcpyHtoAAsync_ptsz(CUarray dstArray, size_t dstOffset,
                                               const void *srcHost, size_t ByteCount,
                                               CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMemcpyHtoAAsync_v2_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -3518,7 +3809,8 @@ CUresult acu_sim_entry_cuMemcpyHtoAAsync_ptsz(CUarray dstArray, size_t dstOffset
 
 SIM_ENTRY(cuMemcpyHtoD, cuMemcpyHtoD, cuMemcpyHtoD_v2)
 CUresult acu_sim_entry_cuMemcpyHtoD(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyHtoD_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3529,8 +3821,8 @@ CUresult acu_sim_entry_cuMemcpyHtoD(CUdeviceptr dstDevice, const void *srcHost, 
 SIM_ENTRY(cuMemcpyHtoD, cuMemcpyHtoD_ptds, cuMemcpyHtoD_v2_ptds)
 CUresult acu_sim_entry_cuMemcpyHtoD_ptds(CUdeviceptr dstDevice, const void *srcHost,
                                          size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyHtoD_v2_ptds",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3541,7 +3833,8 @@ CUresult acu_sim_entry_cuMemcpyHtoD_ptds(CUdeviceptr dstDevice, const void *srcH
 SIM_ENTRY(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2)
 CUresult acu_sim_entry_cuMemcpyHtoDAsync(CUdeviceptr dstDevice, const void *srcHost,
                                          size_t ByteCount, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyHtoDAsync_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3552,7 +3845,8 @@ CUresult acu_sim_entry_cuMemcpyHtoDAsync(CUdeviceptr dstDevice, const void *srcH
 SIM_ENTRY(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_ptsz, cuMemcpyHtoDAsync_v2_ptsz)
 CUresult acu_sim_entry_cuMemcpyHtoDAsync_ptsz(CUdeviceptr dstDevice, const void *srcHost,
                                               size_t ByteCount, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMemcpyHtoDAsync_v2_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -3564,7 +3858,8 @@ CUresult acu_sim_entry_cuMemcpyHtoDAsync_ptsz(CUdeviceptr dstDevice, const void 
 SIM_ENTRY(cuMemcpyPeer, cuMemcpyPeer, cuMemcpyPeer)
 CUresult acu_sim_entry_cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext,
                                     CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyPeer",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3576,8 +3871,8 @@ SIM_ENTRY(cuMemcpyPeer, cuMemcpyPeer_ptds, cuMemcpyPeer_ptds)
 CUresult acu_sim_entry_cuMemcpyPeer_ptds(CUdeviceptr dstDevice, CUcontext dstContext,
                                          CUdeviceptr srcDevice, CUcontext srcContext,
                                          size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyPeer_ptds",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3589,7 +3884,8 @@ SIM_ENTRY(cuMemcpyPeerAsync, cuMemcpyPeerAsync, cuMemcpyPeerAsync)
 CUresult acu_sim_entry_cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext,
                                          CUdeviceptr srcDevice, CUcontext srcContext,
                                          size_t ByteCount, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyPeerAsync",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3602,8 +3898,8 @@ SIM_ENTRY(cuMemcpyPeerAsync, cuMemcpyPeerAsync_ptsz, cuMemcpyPeerAsync_ptsz)
 CUresult acu_sim_entry_cuMemcpyPeerAsync_ptsz(CUdeviceptr dstDevice, CUcontext dstContext,
                                               CUdeviceptr srcDevice, CUcontext srcContext,
                                               size_t ByteCount, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemcpyPeerAsync_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3614,7 +3910,8 @@ CUresult acu_sim_entry_cuMemcpyPeerAsync_ptsz(CUdeviceptr dstDevice, CUcontext d
 
 SIM_ENTRY(cuMemsetD16, cuMemsetD16, cuMemsetD16_v2)
 CUresult acu_sim_entry_cuMemsetD16(CUdeviceptr dstDevice, unsigned short us, size_t N) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD16_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3624,8 +3921,8 @@ CUresult acu_sim_entry_cuMemsetD16(CUdeviceptr dstDevice, unsigned short us, siz
 
 SIM_ENTRY(cuMemsetD16, cuMemsetD16_ptds, cuMemsetD16_v2_ptds)
 CUresult acu_sim_entry_cuMemsetD16_ptds(CUdeviceptr dstDevice, unsigned short us, size_t N) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD16_v2_ptds",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3636,7 +3933,8 @@ CUresult acu_sim_entry_cuMemsetD16_ptds(CUdeviceptr dstDevice, unsigned short us
 SIM_ENTRY(cuMemsetD16Async, cuMemsetD16Async, cuMemsetD16Async)
 CUresult acu_sim_entry_cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us, size_t N,
                                         CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD16Async",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3647,8 +3945,8 @@ CUresult acu_sim_entry_cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us
 SIM_ENTRY(cuMemsetD16Async, cuMemsetD16Async_ptsz, cuMemsetD16Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD16Async_ptsz(CUdeviceptr dstDevice, unsigned short us, size_t N,
                                              CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD16Async_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3659,7 +3957,8 @@ CUresult acu_sim_entry_cuMemsetD16Async_ptsz(CUdeviceptr dstDevice, unsigned sho
 SIM_ENTRY(cuMemsetD2D16, cuMemsetD2D16, cuMemsetD2D16_v2)
 CUresult acu_sim_entry_cuMemsetD2D16(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
                                      size_t Width, size_t Height) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD2D16_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3670,8 +3969,8 @@ CUresult acu_sim_entry_cuMemsetD2D16(CUdeviceptr dstDevice, size_t dstPitch, uns
 SIM_ENTRY(cuMemsetD2D16, cuMemsetD2D16_ptds, cuMemsetD2D16_v2_ptds)
 CUresult acu_sim_entry_cuMemsetD2D16_ptds(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
                                           size_t Width, size_t Height) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD2D16_v2_ptds",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3682,7 +3981,8 @@ CUresult acu_sim_entry_cuMemsetD2D16_ptds(CUdeviceptr dstDevice, size_t dstPitch
 SIM_ENTRY(cuMemsetD2D16Async, cuMemsetD2D16Async, cuMemsetD2D16Async)
 CUresult acu_sim_entry_cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
                                           size_t Width, size_t Height, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD2D16Async",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3694,8 +3994,8 @@ SIM_ENTRY(cuMemsetD2D16Async, cuMemsetD2D16Async_ptsz, cuMemsetD2D16Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD2D16Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch,
                                                unsigned short us, size_t Width, size_t Height,
                                                CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD2D16Async_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3706,7 +4006,8 @@ CUresult acu_sim_entry_cuMemsetD2D16Async_ptsz(CUdeviceptr dstDevice, size_t dst
 SIM_ENTRY(cuMemsetD2D32, cuMemsetD2D32, cuMemsetD2D32_v2)
 CUresult acu_sim_entry_cuMemsetD2D32(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
                                      size_t Width, size_t Height) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD2D32_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3717,8 +4018,8 @@ CUresult acu_sim_entry_cuMemsetD2D32(CUdeviceptr dstDevice, size_t dstPitch, uns
 SIM_ENTRY(cuMemsetD2D32, cuMemsetD2D32_ptds, cuMemsetD2D32_v2_ptds)
 CUresult acu_sim_entry_cuMemsetD2D32_ptds(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
                                           size_t Width, size_t Height) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD2D32_v2_ptds",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3729,7 +4030,8 @@ CUresult acu_sim_entry_cuMemsetD2D32_ptds(CUdeviceptr dstDevice, size_t dstPitch
 SIM_ENTRY(cuMemsetD2D32Async, cuMemsetD2D32Async, cuMemsetD2D32Async)
 CUresult acu_sim_entry_cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
                                           size_t Width, size_t Height, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD2D32Async",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3741,8 +4043,8 @@ SIM_ENTRY(cuMemsetD2D32Async, cuMemsetD2D32Async_ptsz, cuMemsetD2D32Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD2D32Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch,
                                                unsigned int ui, size_t Width, size_t Height,
                                                CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD2D32Async_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3753,7 +4055,8 @@ CUresult acu_sim_entry_cuMemsetD2D32Async_ptsz(CUdeviceptr dstDevice, size_t dst
 SIM_ENTRY(cuMemsetD2D8, cuMemsetD2D8, cuMemsetD2D8_v2)
 CUresult acu_sim_entry_cuMemsetD2D8(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
                                     size_t Width, size_t Height) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD2D8_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3764,8 +4067,8 @@ CUresult acu_sim_entry_cuMemsetD2D8(CUdeviceptr dstDevice, size_t dstPitch, unsi
 SIM_ENTRY(cuMemsetD2D8, cuMemsetD2D8_ptds, cuMemsetD2D8_v2_ptds)
 CUresult acu_sim_entry_cuMemsetD2D8_ptds(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
                                          size_t Width, size_t Height) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD2D8_v2_ptds",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3776,7 +4079,8 @@ CUresult acu_sim_entry_cuMemsetD2D8_ptds(CUdeviceptr dstDevice, size_t dstPitch,
 SIM_ENTRY(cuMemsetD2D8Async, cuMemsetD2D8Async, cuMemsetD2D8Async)
 CUresult acu_sim_entry_cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
                                          size_t Width, size_t Height, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD2D8Async",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3788,8 +4092,8 @@ SIM_ENTRY(cuMemsetD2D8Async, cuMemsetD2D8Async_ptsz, cuMemsetD2D8Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD2D8Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch,
                                               unsigned char uc, size_t Width, size_t Height,
                                               CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD2D8Async_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3799,7 +4103,8 @@ CUresult acu_sim_entry_cuMemsetD2D8Async_ptsz(CUdeviceptr dstDevice, size_t dstP
 
 SIM_ENTRY(cuMemsetD32, cuMemsetD32, cuMemsetD32_v2)
 CUresult acu_sim_entry_cuMemsetD32(CUdeviceptr dstDevice, unsigned int ui, size_t N) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD32_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3809,8 +4114,8 @@ CUresult acu_sim_entry_cuMemsetD32(CUdeviceptr dstDevice, unsigned int ui, size_
 
 SIM_ENTRY(cuMemsetD32, cuMemsetD32_ptds, cuMemsetD32_v2_ptds)
 CUresult acu_sim_entry_cuMemsetD32_ptds(CUdeviceptr dstDevice, unsigned int ui, size_t N) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD32_v2_ptds",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3821,7 +4126,8 @@ CUresult acu_sim_entry_cuMemsetD32_ptds(CUdeviceptr dstDevice, unsigned int ui, 
 SIM_ENTRY(cuMemsetD32Async, cuMemsetD32Async, cuMemsetD32Async)
 CUresult acu_sim_entry_cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N,
                                         CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD32Async",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3832,8 +4138,8 @@ CUresult acu_sim_entry_cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, 
 SIM_ENTRY(cuMemsetD32Async, cuMemsetD32Async_ptsz, cuMemsetD32Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD32Async_ptsz(CUdeviceptr dstDevice, unsigned int ui, size_t N,
                                              CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD32Async_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3843,7 +4149,8 @@ CUresult acu_sim_entry_cuMemsetD32Async_ptsz(CUdeviceptr dstDevice, unsigned int
 
 SIM_ENTRY(cuMemsetD8, cuMemsetD8, cuMemsetD8_v2)
 CUresult acu_sim_entry_cuMemsetD8(CUdeviceptr dstDevice, unsigned char uc, size_t N) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD8_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3853,8 +4160,8 @@ CUresult acu_sim_entry_cuMemsetD8(CUdeviceptr dstDevice, unsigned char uc, size_
 
 SIM_ENTRY(cuMemsetD8, cuMemsetD8_ptds, cuMemsetD8_v2_ptds)
 CUresult acu_sim_entry_cuMemsetD8_ptds(CUdeviceptr dstDevice, unsigned char uc, size_t N) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD8_v2_ptds",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3865,7 +4172,8 @@ CUresult acu_sim_entry_cuMemsetD8_ptds(CUdeviceptr dstDevice, unsigned char uc, 
 SIM_ENTRY(cuMemsetD8Async, cuMemsetD8Async, cuMemsetD8Async)
 CUresult acu_sim_entry_cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N,
                                        CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD8Async",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3876,8 +4184,8 @@ CUresult acu_sim_entry_cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, 
 SIM_ENTRY(cuMemsetD8Async, cuMemsetD8Async_ptsz, cuMemsetD8Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD8Async_ptsz(CUdeviceptr dstDevice, unsigned char uc, size_t N,
                                             CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD8Async_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -3889,7 +4197,8 @@ SIM_ENTRY(cuMipmappedArrayCreate, cuMipmappedArrayCreate, cuMipmappedArrayCreate
 CUresult acu_sim_entry_cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
                                               const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
                                               unsigned int numMipmapLevels) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMipmappedArrayCreate",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3899,7 +4208,8 @@ CUresult acu_sim_entry_cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
 
 SIM_ENTRY(cuMipmappedArrayDestroy, cuMipmappedArrayDestroy, cuMipmappedArrayDestroy)
 CUresult acu_sim_entry_cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMipmappedArrayDestroy",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3911,7 +4221,8 @@ SIM_ENTRY(cuMipmappedArrayGetLevel, cuMipmappedArrayGetLevel, cuMipmappedArrayGe
 CUresult acu_sim_entry_cuMipmappedArrayGetLevel(CUarray *pLevelArray,
                                                 CUmipmappedArray hMipmappedArray,
                                                 unsigned int level) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMipmappedArrayGetLevel", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3923,7 +4234,8 @@ SIM_ENTRY(cuMipmappedArrayGetMemoryRequirements, cuMipmappedArrayGetMemoryRequir
           cuMipmappedArrayGetMemoryRequirements)
 CUresult acu_sim_entry_cuMipmappedArrayGetMemoryRequirements(
     CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements, CUmipmappedArray mipmap, CUdevice device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMipmappedArrayGetMemoryRequirements", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3935,7 +4247,8 @@ SIM_ENTRY(cuMipmappedArrayGetSparseProperties, cuMipmappedArrayGetSparseProperti
           cuMipmappedArrayGetSparseProperties)
 CUresult acu_sim_entry_cuMipmappedArrayGetSparseProperties(
     CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties, CUmipmappedArray mipmap) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMipmappedArrayGetSparseProperties", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3946,7 +4259,8 @@ CUresult acu_sim_entry_cuMipmappedArrayGetSparseProperties(
 SIM_ENTRY(cuModuleEnumerateFunctions, cuModuleEnumerateFunctions, cuModuleEnumerateFunctions)
 CUresult acu_sim_entry_cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions,
                                                   CUmodule mod) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuModuleEnumerateFunctions", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3956,7 +4270,8 @@ CUresult acu_sim_entry_cuModuleEnumerateFunctions(CUfunction *functions, unsigne
 
 SIM_ENTRY(cuModuleGetFunction, cuModuleGetFunction, cuModuleGetFunction)
 CUresult acu_sim_entry_cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuModuleGetFunction",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3966,7 +4281,8 @@ CUresult acu_sim_entry_cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, con
 
 SIM_ENTRY(cuModuleGetFunctionCount, cuModuleGetFunctionCount, cuModuleGetFunctionCount)
 CUresult acu_sim_entry_cuModuleGetFunctionCount(unsigned int *count, CUmodule mod) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuModuleGetFunctionCount", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3977,7 +4293,8 @@ CUresult acu_sim_entry_cuModuleGetFunctionCount(unsigned int *count, CUmodule mo
 SIM_ENTRY(cuModuleGetGlobal, cuModuleGetGlobal, cuModuleGetGlobal_v2)
 CUresult acu_sim_entry_cuModuleGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod,
                                          const char *name) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuModuleGetGlobal_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3987,7 +4304,8 @@ CUresult acu_sim_entry_cuModuleGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUmod
 
 SIM_ENTRY(cuModuleGetLoadingMode, cuModuleGetLoadingMode, cuModuleGetLoadingMode)
 CUresult acu_sim_entry_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuModuleGetLoadingMode",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -3997,7 +4315,8 @@ CUresult acu_sim_entry_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
 
 SIM_ENTRY(cuModuleGetSurfRef, cuModuleGetSurfRef, cuModuleGetSurfRef)
 CUresult acu_sim_entry_cuModuleGetSurfRef(CUsurfref *pSurfRef, CUmodule hmod, const char *name) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuModuleGetSurfRef",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4007,7 +4326,8 @@ CUresult acu_sim_entry_cuModuleGetSurfRef(CUsurfref *pSurfRef, CUmodule hmod, co
 
 SIM_ENTRY(cuModuleGetTexRef, cuModuleGetTexRef, cuModuleGetTexRef)
 CUresult acu_sim_entry_cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const char *name) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuModuleGetTexRef",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4017,7 +4337,8 @@ CUresult acu_sim_entry_cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const
 
 SIM_ENTRY(cuModuleLoad, cuModuleLoad, cuModuleLoad)
 CUresult acu_sim_entry_cuModuleLoad(CUmodule *module, const char *fname) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuModuleLoad",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4027,7 +4348,8 @@ CUresult acu_sim_entry_cuModuleLoad(CUmodule *module, const char *fname) {
 
 SIM_ENTRY(cuModuleLoadData, cuModuleLoadData, cuModuleLoadData)
 CUresult acu_sim_entry_cuModuleLoadData(CUmodule *module, const void *image) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuModuleLoadData",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4039,7 +4361,8 @@ SIM_ENTRY(cuModuleLoadDataEx, cuModuleLoadDataEx, cuModuleLoadDataEx)
 CUresult acu_sim_entry_cuModuleLoadDataEx(CUmodule *module, const void *image,
                                           unsigned int numOptions, CUjit_option *options,
                                           void **optionValues) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuModuleLoadDataEx",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4049,7 +4372,8 @@ CUresult acu_sim_entry_cuModuleLoadDataEx(CUmodule *module, const void *image,
 
 SIM_ENTRY(cuModuleLoadFatBinary, cuModuleLoadFatBinary, cuModuleLoadFatBinary)
 CUresult acu_sim_entry_cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuModuleLoadFatBinary",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4059,7 +4383,8 @@ CUresult acu_sim_entry_cuModuleLoadFatBinary(CUmodule *module, const void *fatCu
 
 SIM_ENTRY(cuModuleUnload, cuModuleUnload, cuModuleUnload)
 CUresult acu_sim_entry_cuModuleUnload(CUmodule hmod) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuModuleUnload",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4071,7 +4396,8 @@ CUresult acu_sim_entry_cuModuleUnload(CUmodule hmod) {
 
 SIM_ENTRY(cuMulticastAddDevice, cuMulticastAddDevice, cuMulticastAddDevice)
 CUresult acu_sim_entry_cuMulticastAddDevice(CUmemGenericAllocationHandle mcHandle, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMulticastAddDevice",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -4083,7 +4409,8 @@ SIM_ENTRY(cuMulticastBindAddr, cuMulticastBindAddr, cuMulticastBindAddr)
 CUresult acu_sim_entry_cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
                                            CUdeviceptr memptr, size_t size,
                                            unsigned long long flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMulticastBindAddr",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -4095,7 +4422,8 @@ SIM_ENTRY(cuMulticastBindAddr_v2, cuMulticastBindAddr_v2, cuMulticastBindAddr_v2
 CUresult acu_sim_entry_cuMulticastBindAddr_v2(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
                                               size_t mcOffset, CUdeviceptr memptr, size_t size,
                                               unsigned long long flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMulticastBindAddr_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -4107,7 +4435,8 @@ SIM_ENTRY(cuMulticastBindMem, cuMulticastBindMem, cuMulticastBindMem)
 CUresult acu_sim_entry_cuMulticastBindMem(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
                                           CUmemGenericAllocationHandle memHandle, size_t memOffset,
                                           size_t size, unsigned long long flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMulticastBindMem",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -4121,7 +4450,8 @@ CUresult acu_sim_entry_cuMulticastBindMem_v2(CUmemGenericAllocationHandle mcHand
                                              CUmemGenericAllocationHandle memHandle,
                                              size_t memOffset, size_t size,
                                              unsigned long long flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMulticastBindMem_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -4133,7 +4463,8 @@ CUresult acu_sim_entry_cuMulticastBindMem_v2(CUmemGenericAllocationHandle mcHand
 SIM_ENTRY(cuMulticastCreate, cuMulticastCreate, cuMulticastCreate)
 CUresult acu_sim_entry_cuMulticastCreate(CUmemGenericAllocationHandle *mcHandle,
                                          const CUmulticastObjectProp *prop) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMulticastCreate",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -4145,7 +4476,8 @@ SIM_ENTRY(cuMulticastGetGranularity, cuMulticastGetGranularity, cuMulticastGetGr
 CUresult acu_sim_entry_cuMulticastGetGranularity(size_t *granularity,
                                                  const CUmulticastObjectProp *prop,
                                                  CUmulticastGranularity_flags option) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuMulticastGetGranularity", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -4156,7 +4488,8 @@ CUresult acu_sim_entry_cuMulticastGetGranularity(size_t *granularity,
 SIM_ENTRY(cuMulticastUnbind, cuMulticastUnbind, cuMulticastUnbind)
 CUresult acu_sim_entry_cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
                                          size_t mcOffset, size_t size) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMulticastUnbind",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -4169,7 +4502,8 @@ SIM_ENTRY(cuOccupancyAvailableDynamicSMemPerBlock, cuOccupancyAvailableDynamicSM
 CUresult acu_sim_entry_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize,
                                                                CUfunction func, int numBlocks,
                                                                int blockSize) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuOccupancyAvailableDynamicSMemPerBlock", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4183,7 +4517,9 @@ SIM_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlock
 CUresult acu_sim_entry_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction func,
                                                                    int blockSize,
                                                                    size_t dynamicSMemSize) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4200,7 +4536,9 @@ CUresult acu_sim_entry_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int 
                                                                             int blockSize,
                                                                             size_t dynamicSMemSize,
                                                                             unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4214,7 +4552,8 @@ CUresult acu_sim_entry_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int 
 SIM_ENTRY(cuOccupancyMaxActiveClusters, cuOccupancyMaxActiveClusters, cuOccupancyMaxActiveClusters)
 CUresult acu_sim_entry_cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
                                                     const CUlaunchConfig *config) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuOccupancyMaxActiveClusters", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4227,7 +4566,8 @@ SIM_ENTRY(cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSize,
 CUresult acu_sim_entry_cuOccupancyMaxPotentialBlockSize(
     int *minGridSize, int *blockSize, CUfunction func,
     CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuOccupancyMaxPotentialBlockSize", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4243,7 +4583,8 @@ CUresult acu_sim_entry_cuOccupancyMaxPotentialBlockSizeWithFlags(
     int *minGridSize, int *blockSize, CUfunction func,
     CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit,
     unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuOccupancyMaxPotentialBlockSizeWithFlags", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4258,7 +4599,8 @@ SIM_ENTRY(cuOccupancyMaxPotentialClusterSize, cuOccupancyMaxPotentialClusterSize
           cuOccupancyMaxPotentialClusterSize)
 CUresult acu_sim_entry_cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
                                                           const CUlaunchConfig *config) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuOccupancyMaxPotentialClusterSize", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4269,7 +4611,8 @@ CUresult acu_sim_entry_cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfu
 SIM_ENTRY(cuPointerGetAttribute, cuPointerGetAttribute, cuPointerGetAttribute)
 CUresult acu_sim_entry_cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
                                              CUdeviceptr ptr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuPointerGetAttribute",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
     if (!result)
@@ -4281,7 +4624,8 @@ SIM_ENTRY(cuPointerGetAttributes, cuPointerGetAttributes, cuPointerGetAttributes
 CUresult acu_sim_entry_cuPointerGetAttributes(unsigned int numAttributes,
                                               CUpointer_attribute *attributes, void **data,
                                               CUdeviceptr ptr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuPointerGetAttributes",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
     if (!result)
@@ -4292,7 +4636,8 @@ CUresult acu_sim_entry_cuPointerGetAttributes(unsigned int numAttributes,
 SIM_ENTRY(cuPointerSetAttribute, cuPointerSetAttribute, cuPointerSetAttribute)
 CUresult acu_sim_entry_cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
                                              CUdeviceptr ptr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuPointerSetAttribute",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
     if (!result)
@@ -4302,7 +4647,8 @@ CUresult acu_sim_entry_cuPointerSetAttribute(const void *value, CUpointer_attrib
 
 SIM_ENTRY(cuProfilerStart, cuProfilerStart, cuProfilerStart)
 CUresult acu_sim_entry_cuProfilerStart(void) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuProfilerStart",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4314,7 +4660,8 @@ CUresult acu_sim_entry_cuProfilerStart(void) {
 
 SIM_ENTRY(cuProfilerStop, cuProfilerStop, cuProfilerStop)
 CUresult acu_sim_entry_cuProfilerStop(void) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuProfilerStop",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4327,7 +4674,8 @@ CUresult acu_sim_entry_cuProfilerStop(void) {
 SIM_ENTRY(cuStreamAddCallback, cuStreamAddCallback, cuStreamAddCallback)
 CUresult acu_sim_entry_cuStreamAddCallback(CUstream hStream, CUstreamCallback callback,
                                            void *userData, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamAddCallback",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4338,7 +4686,8 @@ CUresult acu_sim_entry_cuStreamAddCallback(CUstream hStream, CUstreamCallback ca
 SIM_ENTRY(cuStreamAddCallback, cuStreamAddCallback_ptsz, cuStreamAddCallback_ptsz)
 CUresult acu_sim_entry_cuStreamAddCallback_ptsz(CUstream hStream, CUstreamCallback callback,
                                                 void *userData, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamAddCallback_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -4350,7 +4699,8 @@ CUresult acu_sim_entry_cuStreamAddCallback_ptsz(CUstream hStream, CUstreamCallba
 SIM_ENTRY(cuStreamAttachMemAsync, cuStreamAttachMemAsync, cuStreamAttachMemAsync)
 CUresult acu_sim_entry_cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
                                               unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamAttachMemAsync",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4361,7 +4711,8 @@ CUresult acu_sim_entry_cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr
 SIM_ENTRY(cuStreamAttachMemAsync, cuStreamAttachMemAsync_ptsz, cuStreamAttachMemAsync_ptsz)
 CUresult acu_sim_entry_cuStreamAttachMemAsync_ptsz(CUstream hStream, CUdeviceptr dptr,
                                                    size_t length, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamAttachMemAsync_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -4374,7 +4725,8 @@ SIM_ENTRY(cuStreamBatchMemOp, cuStreamBatchMemOp, cuStreamBatchMemOp_v2)
 CUresult acu_sim_entry_cuStreamBatchMemOp(CUstream stream, unsigned int count,
                                           CUstreamBatchMemOpParams *paramArray,
                                           unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamBatchMemOp_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, stream);
     if (!result)
@@ -4386,7 +4738,8 @@ SIM_ENTRY(cuStreamBatchMemOp, cuStreamBatchMemOp_ptsz, cuStreamBatchMemOp_v2_pts
 CUresult acu_sim_entry_cuStreamBatchMemOp_ptsz(CUstream stream, unsigned int count,
                                                CUstreamBatchMemOpParams *paramArray,
                                                unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamBatchMemOp_v2_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, stream);
@@ -4397,7 +4750,8 @@ CUresult acu_sim_entry_cuStreamBatchMemOp_ptsz(CUstream stream, unsigned int cou
 
 SIM_ENTRY(cuStreamBeginCapture, cuStreamBeginCapture, cuStreamBeginCapture_v2)
 CUresult acu_sim_entry_cuStreamBeginCapture(CUstream hStream, CUstreamCaptureMode mode) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamBeginCapture_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4407,7 +4761,8 @@ CUresult acu_sim_entry_cuStreamBeginCapture(CUstream hStream, CUstreamCaptureMod
 
 SIM_ENTRY(cuStreamBeginCapture, cuStreamBeginCapture_ptsz, cuStreamBeginCapture_v2_ptsz)
 CUresult acu_sim_entry_cuStreamBeginCapture_ptsz(CUstream hStream, CUstreamCaptureMode mode) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamBeginCapture_v2_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -4422,7 +4777,8 @@ CUresult acu_sim_entry_cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGr
                                                    const CUgraphEdgeData *dependencyData,
                                                    size_t numDependencies,
                                                    CUstreamCaptureMode mode) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamBeginCaptureToGraph", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4438,7 +4794,8 @@ CUresult acu_sim_entry_cuStreamBeginCaptureToGraph_ptsz(CUstream hStream, CUgrap
                                                         const CUgraphEdgeData *dependencyData,
                                                         size_t numDependencies,
                                                         CUstreamCaptureMode mode) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamBeginCaptureToGraph_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -4450,7 +4807,8 @@ CUresult acu_sim_entry_cuStreamBeginCaptureToGraph_ptsz(CUstream hStream, CUgrap
 
 SIM_ENTRY(cuStreamCopyAttributes, cuStreamCopyAttributes, cuStreamCopyAttributes)
 CUresult acu_sim_entry_cuStreamCopyAttributes(CUstream dst, CUstream src) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamCopyAttributes",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, dst);
     if (!result)
@@ -4460,7 +4818,8 @@ CUresult acu_sim_entry_cuStreamCopyAttributes(CUstream dst, CUstream src) {
 
 SIM_ENTRY(cuStreamCopyAttributes, cuStreamCopyAttributes_ptsz, cuStreamCopyAttributes_ptsz)
 CUresult acu_sim_entry_cuStreamCopyAttributes_ptsz(CUstream dst, CUstream src) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamCopyAttributes_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, dst);
@@ -4471,7 +4830,8 @@ CUresult acu_sim_entry_cuStreamCopyAttributes_ptsz(CUstream dst, CUstream src) {
 
 SIM_ENTRY(cuStreamCreate, cuStreamCreate, cuStreamCreate)
 CUresult acu_sim_entry_cuStreamCreate(CUstream *phStream, unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamCreate",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4482,7 +4842,8 @@ CUresult acu_sim_entry_cuStreamCreate(CUstream *phStream, unsigned int Flags) {
 SIM_ENTRY(cuStreamCreateWithPriority, cuStreamCreateWithPriority, cuStreamCreateWithPriority)
 CUresult acu_sim_entry_cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags,
                                                   int priority) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamCreateWithPriority", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4492,7 +4853,8 @@ CUresult acu_sim_entry_cuStreamCreateWithPriority(CUstream *phStream, unsigned i
 
 SIM_ENTRY(cuStreamDestroy, cuStreamDestroy, cuStreamDestroy_v2)
 CUresult acu_sim_entry_cuStreamDestroy(CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamDestroy_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4502,7 +4864,8 @@ CUresult acu_sim_entry_cuStreamDestroy(CUstream hStream) {
 
 SIM_ENTRY(cuStreamEndCapture, cuStreamEndCapture, cuStreamEndCapture)
 CUresult acu_sim_entry_cuStreamEndCapture(CUstream hStream, CUgraph *phGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamEndCapture",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4512,8 +4875,8 @@ CUresult acu_sim_entry_cuStreamEndCapture(CUstream hStream, CUgraph *phGraph) {
 
 SIM_ENTRY(cuStreamEndCapture, cuStreamEndCapture_ptsz, cuStreamEndCapture_ptsz)
 CUresult acu_sim_entry_cuStreamEndCapture_ptsz(CUstream hStream, CUgraph *phGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamEndCapture_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4524,7 +4887,8 @@ CUresult acu_sim_entry_cuStreamEndCapture_ptsz(CUstream hStream, CUgraph *phGrap
 SIM_ENTRY(cuStreamGetAttribute, cuStreamGetAttribute, cuStreamGetAttribute)
 CUresult acu_sim_entry_cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr,
                                             CUstreamAttrValue *value_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamGetAttribute",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4535,7 +4899,8 @@ CUresult acu_sim_entry_cuStreamGetAttribute(CUstream hStream, CUstreamAttrID att
 SIM_ENTRY(cuStreamGetAttribute, cuStreamGetAttribute_ptsz, cuStreamGetAttribute_ptsz)
 CUresult acu_sim_entry_cuStreamGetAttribute_ptsz(CUstream hStream, CUstreamAttrID attr,
                                                  CUstreamAttrValue *value_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamGetAttribute_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -4551,7 +4916,8 @@ CUresult acu_sim_entry_cuStreamGetCaptureInfo(CUstream hStream,
                                               const CUgraphNode **dependencies_out,
                                               const CUgraphEdgeData **edgeData_out,
                                               size_t *numDependencies_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamGetCaptureInfo_v3", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4568,7 +4934,8 @@ CUresult acu_sim_entry_cuStreamGetCaptureInfo_ptsz(CUstream hStream,
                                                    const CUgraphNode **dependencies_out,
                                                    const CUgraphEdgeData **edgeData_out,
                                                    size_t *numDependencies_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamGetCaptureInfo_v3_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -4581,7 +4948,8 @@ CUresult acu_sim_entry_cuStreamGetCaptureInfo_ptsz(CUstream hStream,
 
 SIM_ENTRY(cuStreamGetCtx, cuStreamGetCtx, cuStreamGetCtx)
 CUresult acu_sim_entry_cuStreamGetCtx(CUstream hStream, CUcontext *pctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamGetCtx",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4591,8 +4959,8 @@ CUresult acu_sim_entry_cuStreamGetCtx(CUstream hStream, CUcontext *pctx) {
 
 SIM_ENTRY(cuStreamGetCtx, cuStreamGetCtx_ptsz, cuStreamGetCtx_ptsz)
 CUresult acu_sim_entry_cuStreamGetCtx_ptsz(CUstream hStream, CUcontext *pctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamGetCtx_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4603,7 +4971,8 @@ CUresult acu_sim_entry_cuStreamGetCtx_ptsz(CUstream hStream, CUcontext *pctx) {
 SIM_ENTRY(cuStreamGetDevResource, cuStreamGetDevResource, cuStreamGetDevResource)
 CUresult acu_sim_entry_cuStreamGetDevResource(CUstream hStream, CUdevResource *resource,
                                               CUdevResourceType type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamGetDevResource",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4614,7 +4983,8 @@ CUresult acu_sim_entry_cuStreamGetDevResource(CUstream hStream, CUdevResource *r
 SIM_ENTRY(cuStreamGetDevResource, cuStreamGetDevResource_ptsz, cuStreamGetDevResource_ptsz)
 CUresult acu_sim_entry_cuStreamGetDevResource_ptsz(CUstream hStream, CUdevResource *resource,
                                                    CUdevResourceType type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamGetDevResource_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -4625,7 +4995,8 @@ CUresult acu_sim_entry_cuStreamGetDevResource_ptsz(CUstream hStream, CUdevResour
 
 SIM_ENTRY(cuStreamGetDevice, cuStreamGetDevice, cuStreamGetDevice)
 CUresult acu_sim_entry_cuStreamGetDevice(CUstream hStream, CUdevice *device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamGetDevice",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4635,8 +5006,8 @@ CUresult acu_sim_entry_cuStreamGetDevice(CUstream hStream, CUdevice *device) {
 
 SIM_ENTRY(cuStreamGetDevice, cuStreamGetDevice_ptsz, cuStreamGetDevice_ptsz)
 CUresult acu_sim_entry_cuStreamGetDevice_ptsz(CUstream hStream, CUdevice *device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamGetDevice_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4646,7 +5017,8 @@ CUresult acu_sim_entry_cuStreamGetDevice_ptsz(CUstream hStream, CUdevice *device
 
 SIM_ENTRY(cuStreamGetFlags, cuStreamGetFlags, cuStreamGetFlags)
 CUresult acu_sim_entry_cuStreamGetFlags(CUstream hStream, unsigned int *flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamGetFlags",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4656,8 +5028,8 @@ CUresult acu_sim_entry_cuStreamGetFlags(CUstream hStream, unsigned int *flags) {
 
 SIM_ENTRY(cuStreamGetFlags, cuStreamGetFlags_ptsz, cuStreamGetFlags_ptsz)
 CUresult acu_sim_entry_cuStreamGetFlags_ptsz(CUstream hStream, unsigned int *flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamGetFlags_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4667,7 +5039,8 @@ CUresult acu_sim_entry_cuStreamGetFlags_ptsz(CUstream hStream, unsigned int *fla
 
 SIM_ENTRY(cuStreamGetGreenCtx, cuStreamGetGreenCtx, cuStreamGetGreenCtx)
 CUresult acu_sim_entry_cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamGetGreenCtx",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4677,7 +5050,8 @@ CUresult acu_sim_entry_cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx) 
 
 SIM_ENTRY(cuStreamGetId, cuStreamGetId, cuStreamGetId)
 CUresult acu_sim_entry_cuStreamGetId(CUstream hStream, unsigned long long *streamId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamGetId",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4687,8 +5061,8 @@ CUresult acu_sim_entry_cuStreamGetId(CUstream hStream, unsigned long long *strea
 
 SIM_ENTRY(cuStreamGetId, cuStreamGetId_ptsz, cuStreamGetId_ptsz)
 CUresult acu_sim_entry_cuStreamGetId_ptsz(CUstream hStream, unsigned long long *streamId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamGetId_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4698,7 +5072,8 @@ CUresult acu_sim_entry_cuStreamGetId_ptsz(CUstream hStream, unsigned long long *
 
 SIM_ENTRY(cuStreamGetPriority, cuStreamGetPriority, cuStreamGetPriority)
 CUresult acu_sim_entry_cuStreamGetPriority(CUstream hStream, int *priority) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamGetPriority",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4708,7 +5083,8 @@ CUresult acu_sim_entry_cuStreamGetPriority(CUstream hStream, int *priority) {
 
 SIM_ENTRY(cuStreamGetPriority, cuStreamGetPriority_ptsz, cuStreamGetPriority_ptsz)
 CUresult acu_sim_entry_cuStreamGetPriority_ptsz(CUstream hStream, int *priority) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamGetPriority_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -4719,7 +5095,8 @@ CUresult acu_sim_entry_cuStreamGetPriority_ptsz(CUstream hStream, int *priority)
 
 SIM_ENTRY(cuStreamIsCapturing, cuStreamIsCapturing, cuStreamIsCapturing)
 CUresult acu_sim_entry_cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamIsCapturing",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4730,7 +5107,8 @@ CUresult acu_sim_entry_cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStat
 SIM_ENTRY(cuStreamIsCapturing, cuStreamIsCapturing_ptsz, cuStreamIsCapturing_ptsz)
 CUresult acu_sim_entry_cuStreamIsCapturing_ptsz(CUstream hStream,
                                                 CUstreamCaptureStatus *captureStatus) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamIsCapturing_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -4741,7 +5119,8 @@ CUresult acu_sim_entry_cuStreamIsCapturing_ptsz(CUstream hStream,
 
 SIM_ENTRY(cuStreamQuery, cuStreamQuery, cuStreamQuery)
 CUresult acu_sim_entry_cuStreamQuery(CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamQuery",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4751,8 +5130,8 @@ CUresult acu_sim_entry_cuStreamQuery(CUstream hStream) {
 
 SIM_ENTRY(cuStreamQuery, cuStreamQuery_ptsz, cuStreamQuery_ptsz)
 CUresult acu_sim_entry_cuStreamQuery_ptsz(CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamQuery_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4763,7 +5142,8 @@ CUresult acu_sim_entry_cuStreamQuery_ptsz(CUstream hStream) {
 SIM_ENTRY(cuStreamSetAttribute, cuStreamSetAttribute, cuStreamSetAttribute)
 CUresult acu_sim_entry_cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
                                             const CUstreamAttrValue *value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamSetAttribute",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4774,7 +5154,8 @@ CUresult acu_sim_entry_cuStreamSetAttribute(CUstream hStream, CUstreamAttrID att
 SIM_ENTRY(cuStreamSetAttribute, cuStreamSetAttribute_ptsz, cuStreamSetAttribute_ptsz)
 CUresult acu_sim_entry_cuStreamSetAttribute_ptsz(CUstream hStream, CUstreamAttrID attr,
                                                  const CUstreamAttrValue *value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamSetAttribute_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -4785,7 +5166,8 @@ CUresult acu_sim_entry_cuStreamSetAttribute_ptsz(CUstream hStream, CUstreamAttrI
 
 SIM_ENTRY(cuStreamSynchronize, cuStreamSynchronize, cuStreamSynchronize)
 CUresult acu_sim_entry_cuStreamSynchronize(CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamSynchronize",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4795,7 +5177,8 @@ CUresult acu_sim_entry_cuStreamSynchronize(CUstream hStream) {
 
 SIM_ENTRY(cuStreamSynchronize, cuStreamSynchronize_ptsz, cuStreamSynchronize_ptsz)
 CUresult acu_sim_entry_cuStreamSynchronize_ptsz(CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamSynchronize_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -4811,7 +5194,8 @@ CUresult acu_sim_entry_cuStreamUpdateCaptureDependencies(CUstream hStream,
                                                          const CUgraphEdgeData *dependencyData,
                                                          size_t numDependencies,
                                                          unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamUpdateCaptureDependencies_v2", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4827,7 +5211,8 @@ CUresult acu_sim_entry_cuStreamUpdateCaptureDependencies_ptsz(CUstream hStream,
                                                               const CUgraphEdgeData *dependencyData,
                                                               size_t numDependencies,
                                                               unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamUpdateCaptureDependencies_v2_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
@@ -4839,7 +5224,8 @@ CUresult acu_sim_entry_cuStreamUpdateCaptureDependencies_ptsz(CUstream hStream,
 
 SIM_ENTRY(cuStreamWaitEvent, cuStreamWaitEvent, cuStreamWaitEvent)
 CUresult acu_sim_entry_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamWaitEvent",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4850,8 +5236,8 @@ CUresult acu_sim_entry_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsig
 SIM_ENTRY(cuStreamWaitEvent, cuStreamWaitEvent_ptsz, cuStreamWaitEvent_ptsz)
 CUresult acu_sim_entry_cuStreamWaitEvent_ptsz(CUstream hStream, CUevent hEvent,
                                               unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
-                         .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamWaitEvent_ptsz",
+                         .own_default = true, .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4862,7 +5248,8 @@ CUresult acu_sim_entry_cuStreamWaitEvent_ptsz(CUstream hStream, CUevent hEvent,
 SIM_ENTRY(cuStreamWaitValue32, cuStreamWaitValue32, cuStreamWaitValue32_v2)
 CUresult acu_sim_entry_cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                                            unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamWaitValue32_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, stream);
     if (!result)
@@ -4873,7 +5260,8 @@ CUresult acu_sim_entry_cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cu
 SIM_ENTRY(cuStreamWaitValue32, cuStreamWaitValue32_ptsz, cuStreamWaitValue32_v2_ptsz)
 CUresult acu_sim_entry_cuStreamWaitValue32_ptsz(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                                                 unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamWaitValue32_v2_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, stream);
@@ -4885,7 +5273,8 @@ CUresult acu_sim_entry_cuStreamWaitValue32_ptsz(CUstream stream, CUdeviceptr add
 SIM_ENTRY(cuStreamWaitValue64, cuStreamWaitValue64, cuStreamWaitValue64_v2)
 CUresult acu_sim_entry_cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                            unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamWaitValue64_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, stream);
     if (!result)
@@ -4896,7 +5285,8 @@ CUresult acu_sim_entry_cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cu
 SIM_ENTRY(cuStreamWaitValue64, cuStreamWaitValue64_ptsz, cuStreamWaitValue64_v2_ptsz)
 CUresult acu_sim_entry_cuStreamWaitValue64_ptsz(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                                 unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamWaitValue64_v2_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, stream);
@@ -4908,7 +5298,8 @@ CUresult acu_sim_entry_cuStreamWaitValue64_ptsz(CUstream stream, CUdeviceptr add
 SIM_ENTRY(cuStreamWriteValue32, cuStreamWriteValue32, cuStreamWriteValue32_v2)
 CUresult acu_sim_entry_cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                                             unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamWriteValue32_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, stream);
     if (!result)
@@ -4919,7 +5310,8 @@ CUresult acu_sim_entry_cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, c
 SIM_ENTRY(cuStreamWriteValue32, cuStreamWriteValue32_ptsz, cuStreamWriteValue32_v2_ptsz)
 CUresult acu_sim_entry_cuStreamWriteValue32_ptsz(CUstream stream, CUdeviceptr addr,
                                                  cuuint32_t value, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamWriteValue32_v2_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, stream);
@@ -4931,7 +5323,8 @@ CUresult acu_sim_entry_cuStreamWriteValue32_ptsz(CUstream stream, CUdeviceptr ad
 SIM_ENTRY(cuStreamWriteValue64, cuStreamWriteValue64, cuStreamWriteValue64_v2)
 CUresult acu_sim_entry_cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                             unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamWriteValue64_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, stream);
     if (!result)
@@ -4942,7 +5335,8 @@ CUresult acu_sim_entry_cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, c
 SIM_ENTRY(cuStreamWriteValue64, cuStreamWriteValue64_ptsz, cuStreamWriteValue64_v2_ptsz)
 CUresult acu_sim_entry_cuStreamWriteValue64_ptsz(CUstream stream, CUdeviceptr addr,
                                                  cuuint64_t value, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuStreamWriteValue64_v2_ptsz", .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, stream);
@@ -4954,7 +5348,8 @@ CUresult acu_sim_entry_cuStreamWriteValue64_ptsz(CUstream stream, CUdeviceptr ad
 SIM_ENTRY(cuSurfObjectCreate, cuSurfObjectCreate, cuSurfObjectCreate)
 CUresult acu_sim_entry_cuSurfObjectCreate(CUsurfObject *pSurfObject,
                                           const CUDA_RESOURCE_DESC *pResDesc) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuSurfObjectCreate",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4964,7 +5359,8 @@ CUresult acu_sim_entry_cuSurfObjectCreate(CUsurfObject *pSurfObject,
 
 SIM_ENTRY(cuSurfObjectDestroy, cuSurfObjectDestroy, cuSurfObjectDestroy)
 CUresult acu_sim_entry_cuSurfObjectDestroy(CUsurfObject surfObject) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuSurfObjectDestroy",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4975,7 +5371,8 @@ CUresult acu_sim_entry_cuSurfObjectDestroy(CUsurfObject surfObject) {
 SIM_ENTRY(cuSurfObjectGetResourceDesc, cuSurfObjectGetResourceDesc, cuSurfObjectGetResourceDesc)
 CUresult acu_sim_entry_cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc,
                                                    CUsurfObject surfObject) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuSurfObjectGetResourceDesc", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4985,7 +5382,8 @@ CUresult acu_sim_entry_cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc,
 
 SIM_ENTRY(cuSurfRefGetArray, cuSurfRefGetArray, cuSurfRefGetArray)
 CUresult acu_sim_entry_cuSurfRefGetArray(CUarray *phArray, CUsurfref hSurfRef) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuSurfRefGetArray",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4995,7 +5393,8 @@ CUresult acu_sim_entry_cuSurfRefGetArray(CUarray *phArray, CUsurfref hSurfRef) {
 
 SIM_ENTRY(cuSurfRefSetArray, cuSurfRefSetArray, cuSurfRefSetArray)
 CUresult acu_sim_entry_cuSurfRefSetArray(CUsurfref hSurfRef, CUarray hArray, unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuSurfRefSetArray",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5018,7 +5417,8 @@ CUresult acu_sim_entry_cuTensorMapEncodeIm2col(CUtensorMap *tensorMap,
                                                CUtensorMapSwizzle swizzle,
                                                CUtensorMapL2promotion l2Promotion,
                                                CUtensorMapFloatOOBfill oobFill) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuTensorMapEncodeIm2col",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -5046,7 +5446,8 @@ CUresult acu_sim_entry_cuTensorMapEncodeIm2colWide(CUtensorMap *tensorMap,
                                                    CUtensorMapSwizzle swizzle,
                                                    CUtensorMapL2promotion l2Promotion,
                                                    CUtensorMapFloatOOBfill oobFill) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuTensorMapEncodeIm2colWide", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -5071,7 +5472,8 @@ CUresult acu_sim_entry_cuTensorMapEncodeTiled(CUtensorMap *tensorMap,
                                               CUtensorMapSwizzle swizzle,
                                               CUtensorMapL2promotion l2Promotion,
                                               CUtensorMapFloatOOBfill oobFill) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuTensorMapEncodeTiled",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -5084,7 +5486,8 @@ CUresult acu_sim_entry_cuTensorMapEncodeTiled(CUtensorMap *tensorMap,
 
 SIM_ENTRY(cuTensorMapReplaceAddress, cuTensorMapReplaceAddress, cuTensorMapReplaceAddress)
 CUresult acu_sim_entry_cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuTensorMapReplaceAddress", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
@@ -5097,7 +5500,8 @@ CUresult acu_sim_entry_cuTexObjectCreate(CUtexObject *pTexObject,
                                          const CUDA_RESOURCE_DESC *pResDesc,
                                          const CUDA_TEXTURE_DESC *pTexDesc,
                                          const CUDA_RESOURCE_VIEW_DESC *pResViewDesc) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuTexObjectCreate",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5107,7 +5511,8 @@ CUresult acu_sim_entry_cuTexObjectCreate(CUtexObject *pTexObject,
 
 SIM_ENTRY(cuTexObjectDestroy, cuTexObjectDestroy, cuTexObjectDestroy)
 CUresult acu_sim_entry_cuTexObjectDestroy(CUtexObject texObject) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuTexObjectDestroy",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5118,7 +5523,8 @@ CUresult acu_sim_entry_cuTexObjectDestroy(CUtexObject texObject) {
 SIM_ENTRY(cuTexObjectGetResourceDesc, cuTexObjectGetResourceDesc, cuTexObjectGetResourceDesc)
 CUresult acu_sim_entry_cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc,
                                                   CUtexObject texObject) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuTexObjectGetResourceDesc", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5130,7 +5536,8 @@ SIM_ENTRY(cuTexObjectGetResourceViewDesc, cuTexObjectGetResourceViewDesc,
           cuTexObjectGetResourceViewDesc)
 CUresult acu_sim_entry_cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *pResViewDesc,
                                                       CUtexObject texObject) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuTexObjectGetResourceViewDesc", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5141,7 +5548,8 @@ CUresult acu_sim_entry_cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *p
 SIM_ENTRY(cuTexObjectGetTextureDesc, cuTexObjectGetTextureDesc, cuTexObjectGetTextureDesc)
 CUresult acu_sim_entry_cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *pTexDesc,
                                                  CUtexObject texObject) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuTexObjectGetTextureDesc", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5151,7 +5559,8 @@ CUresult acu_sim_entry_cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *pTexDesc,
 
 SIM_ENTRY(cuTexRefGetAddress, cuTexRefGetAddress, cuTexRefGetAddress_v2)
 CUresult acu_sim_entry_cuTexRefGetAddress(CUdeviceptr *pdptr, CUtexref hTexRef) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuTexRefGetAddress_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5161,7 +5570,8 @@ CUresult acu_sim_entry_cuTexRefGetAddress(CUdeviceptr *pdptr, CUtexref hTexRef) 
 
 SIM_ENTRY(cuTexRefGetAddressMode, cuTexRefGetAddressMode, cuTexRefGetAddressMode)
 CUresult acu_sim_entry_cuTexRefGetAddressMode(CUaddress_mode *pam, CUtexref hTexRef, int dim) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuTexRefGetAddressMode",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5171,7 +5581,8 @@ CUresult acu_sim_entry_cuTexRefGetAddressMode(CUaddress_mode *pam, CUtexref hTex
 
 SIM_ENTRY(cuTexRefGetArray, cuTexRefGetArray, cuTexRefGetArray)
 CUresult acu_sim_entry_cuTexRefGetArray(CUarray *phArray, CUtexref hTexRef) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuTexRefGetArray",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5181,7 +5592,8 @@ CUresult acu_sim_entry_cuTexRefGetArray(CUarray *phArray, CUtexref hTexRef) {
 
 SIM_ENTRY(cuTexRefGetBorderColor, cuTexRefGetBorderColor, cuTexRefGetBorderColor)
 CUresult acu_sim_entry_cuTexRefGetBorderColor(float *pBorderColor, CUtexref hTexRef) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuTexRefGetBorderColor",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5191,7 +5603,8 @@ CUresult acu_sim_entry_cuTexRefGetBorderColor(float *pBorderColor, CUtexref hTex
 
 SIM_ENTRY(cuTexRefGetFilterMode, cuTexRefGetFilterMode, cuTexRefGetFilterMode)
 CUresult acu_sim_entry_cuTexRefGetFilterMode(CUfilter_mode *pfm, CUtexref hTexRef) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuTexRefGetFilterMode",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5201,7 +5614,8 @@ CUresult acu_sim_entry_cuTexRefGetFilterMode(CUfilter_mode *pfm, CUtexref hTexRe
 
 SIM_ENTRY(cuTexRefGetFlags, cuTexRefGetFlags, cuTexRefGetFlags)
 CUresult acu_sim_entry_cuTexRefGetFlags(unsigned int *pFlags, CUtexref hTexRef) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuTexRefGetFlags",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5212,7 +5626,8 @@ CUresult acu_sim_entry_cuTexRefGetFlags(unsigned int *pFlags, CUtexref hTexRef) 
 SIM_ENTRY(cuTexRefGetFormat, cuTexRefGetFormat, cuTexRefGetFormat)
 CUresult acu_sim_entry_cuTexRefGetFormat(CUarray_format *pFormat, int *pNumChannels,
                                          CUtexref hTexRef) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuTexRefGetFormat",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5222,7 +5637,8 @@ CUresult acu_sim_entry_cuTexRefGetFormat(CUarray_format *pFormat, int *pNumChann
 
 SIM_ENTRY(cuTexRefGetMaxAnisotropy, cuTexRefGetMaxAnisotropy, cuTexRefGetMaxAnisotropy)
 CUresult acu_sim_entry_cuTexRefGetMaxAnisotropy(int *pmaxAniso, CUtexref hTexRef) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuTexRefGetMaxAnisotropy", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5232,7 +5648,8 @@ CUresult acu_sim_entry_cuTexRefGetMaxAnisotropy(int *pmaxAniso, CUtexref hTexRef
 
 SIM_ENTRY(cuTexRefGetMipmapFilterMode, cuTexRefGetMipmapFilterMode, cuTexRefGetMipmapFilterMode)
 CUresult acu_sim_entry_cuTexRefGetMipmapFilterMode(CUfilter_mode *pfm, CUtexref hTexRef) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuTexRefGetMipmapFilterMode", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5242,7 +5659,8 @@ CUresult acu_sim_entry_cuTexRefGetMipmapFilterMode(CUfilter_mode *pfm, CUtexref 
 
 SIM_ENTRY(cuTexRefGetMipmapLevelBias, cuTexRefGetMipmapLevelBias, cuTexRefGetMipmapLevelBias)
 CUresult acu_sim_entry_cuTexRefGetMipmapLevelBias(float *pbias, CUtexref hTexRef) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuTexRefGetMipmapLevelBias", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5253,7 +5671,8 @@ CUresult acu_sim_entry_cuTexRefGetMipmapLevelBias(float *pbias, CUtexref hTexRef
 SIM_ENTRY(cuTexRefGetMipmapLevelClamp, cuTexRefGetMipmapLevelClamp, cuTexRefGetMipmapLevelClamp)
 CUresult acu_sim_entry_cuTexRefGetMipmapLevelClamp(float *pminMipmapLevelClamp,
                                                    float *pmaxMipmapLevelClamp, CUtexref hTexRef) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuTexRefGetMipmapLevelClamp", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5265,7 +5684,8 @@ CUresult acu_sim_entry_cuTexRefGetMipmapLevelClamp(float *pminMipmapLevelClamp,
 SIM_ENTRY(cuTexRefGetMipmappedArray, cuTexRefGetMipmappedArray, cuTexRefGetMipmappedArray)
 CUresult acu_sim_entry_cuTexRefGetMipmappedArray(CUmipmappedArray *phMipmappedArray,
                                                  CUtexref hTexRef) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuTexRefGetMipmappedArray", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5276,7 +5696,8 @@ CUresult acu_sim_entry_cuTexRefGetMipmappedArray(CUmipmappedArray *phMipmappedAr
 SIM_ENTRY(cuTexRefSetAddress, cuTexRefSetAddress, cuTexRefSetAddress_v2)
 CUresult acu_sim_entry_cuTexRefSetAddress(size_t *ByteOffset, CUtexref hTexRef, CUdeviceptr dptr,
                                           size_t bytes) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuTexRefSetAddress_v2",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5287,7 +5708,8 @@ CUresult acu_sim_entry_cuTexRefSetAddress(size_t *ByteOffset, CUtexref hTexRef, 
 SIM_ENTRY(cuTexRefSetAddress2D, cuTexRefSetAddress2D, cuTexRefSetAddress2D_v3)
 CUresult acu_sim_entry_cuTexRefSetAddress2D(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR *desc,
                                             CUdeviceptr dptr, size_t Pitch) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuTexRefSetAddress2D_v3",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5297,7 +5719,8 @@ CUresult acu_sim_entry_cuTexRefSetAddress2D(CUtexref hTexRef, const CUDA_ARRAY_D
 
 SIM_ENTRY(cuTexRefSetAddressMode, cuTexRefSetAddressMode, cuTexRefSetAddressMode)
 CUresult acu_sim_entry_cuTexRefSetAddressMode(CUtexref hTexRef, int dim, CUaddress_mode am) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuTexRefSetAddressMode",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5307,7 +5730,8 @@ CUresult acu_sim_entry_cuTexRefSetAddressMode(CUtexref hTexRef, int dim, CUaddre
 
 SIM_ENTRY(cuTexRefSetArray, cuTexRefSetArray, cuTexRefSetArray)
 CUresult acu_sim_entry_cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuTexRefSetArray",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5317,7 +5741,8 @@ CUresult acu_sim_entry_cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsign
 
 SIM_ENTRY(cuTexRefSetBorderColor, cuTexRefSetBorderColor, cuTexRefSetBorderColor)
 CUresult acu_sim_entry_cuTexRefSetBorderColor(CUtexref hTexRef, float *pBorderColor) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuTexRefSetBorderColor",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5327,7 +5752,8 @@ CUresult acu_sim_entry_cuTexRefSetBorderColor(CUtexref hTexRef, float *pBorderCo
 
 SIM_ENTRY(cuTexRefSetFilterMode, cuTexRefSetFilterMode, cuTexRefSetFilterMode)
 CUresult acu_sim_entry_cuTexRefSetFilterMode(CUtexref hTexRef, CUfilter_mode fm) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuTexRefSetFilterMode",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5337,7 +5763,8 @@ CUresult acu_sim_entry_cuTexRefSetFilterMode(CUtexref hTexRef, CUfilter_mode fm)
 
 SIM_ENTRY(cuTexRefSetFlags, cuTexRefSetFlags, cuTexRefSetFlags)
 CUresult acu_sim_entry_cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuTexRefSetFlags",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5348,7 +5775,8 @@ CUresult acu_sim_entry_cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags) {
 SIM_ENTRY(cuTexRefSetFormat, cuTexRefSetFormat, cuTexRefSetFormat)
 CUresult acu_sim_entry_cuTexRefSetFormat(CUtexref hTexRef, CUarray_format fmt,
                                          int NumPackedComponents) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuTexRefSetFormat",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5358,7 +5786,8 @@ CUresult acu_sim_entry_cuTexRefSetFormat(CUtexref hTexRef, CUarray_format fmt,
 
 SIM_ENTRY(cuTexRefSetMaxAnisotropy, cuTexRefSetMaxAnisotropy, cuTexRefSetMaxAnisotropy)
 CUresult acu_sim_entry_cuTexRefSetMaxAnisotropy(CUtexref hTexRef, unsigned int maxAniso) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuTexRefSetMaxAnisotropy", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5368,7 +5797,8 @@ CUresult acu_sim_entry_cuTexRefSetMaxAnisotropy(CUtexref hTexRef, unsigned int m
 
 SIM_ENTRY(cuTexRefSetMipmapFilterMode, cuTexRefSetMipmapFilterMode, cuTexRefSetMipmapFilterMode)
 CUresult acu_sim_entry_cuTexRefSetMipmapFilterMode(CUtexref hTexRef, CUfilter_mode fm) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuTexRefSetMipmapFilterMode", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5378,7 +5808,8 @@ CUresult acu_sim_entry_cuTexRefSetMipmapFilterMode(CUtexref hTexRef, CUfilter_mo
 
 SIM_ENTRY(cuTexRefSetMipmapLevelBias, cuTexRefSetMipmapLevelBias, cuTexRefSetMipmapLevelBias)
 CUresult acu_sim_entry_cuTexRefSetMipmapLevelBias(CUtexref hTexRef, float bias) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuTexRefSetMipmapLevelBias", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5389,7 +5820,8 @@ CUresult acu_sim_entry_cuTexRefSetMipmapLevelBias(CUtexref hTexRef, float bias) 
 SIM_ENTRY(cuTexRefSetMipmapLevelClamp, cuTexRefSetMipmapLevelClamp, cuTexRefSetMipmapLevelClamp)
 CUresult acu_sim_entry_cuTexRefSetMipmapLevelClamp(CUtexref hTexRef, float minMipmapLevelClamp,
                                                    float maxMipmapLevelClamp) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuTexRefSetMipmapLevelClamp", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5401,7 +5833,8 @@ CUresult acu_sim_entry_cuTexRefSetMipmapLevelClamp(CUtexref hTexRef, float minMi
 SIM_ENTRY(cuTexRefSetMipmappedArray, cuTexRefSetMipmappedArray, cuTexRefSetMipmappedArray)
 CUresult acu_sim_entry_cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedArray hMipmappedArray,
                                                  unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuTexRefSetMipmappedArray", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -5412,7 +5845,8 @@ CUresult acu_sim_entry_cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedAr
 SIM_ENTRY(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode,
           cuThreadExchangeStreamCaptureMode)
 CUresult acu_sim_entry_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuThreadExchangeStreamCaptureMode", .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -5423,7 +5857,8 @@ CUresult acu_sim_entry_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mo
 SIM_ENTRY(cuUserObjectCreate, cuUserObjectCreate, cuUserObjectCreate)
 CUresult acu_sim_entry_cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy,
                                           unsigned int initialRefcount, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuUserObjectCreate",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -5433,7 +5868,8 @@ CUresult acu_sim_entry_cuUserObjectCreate(CUuserObject *object_out, void *ptr, C
 
 SIM_ENTRY(cuUserObjectRelease, cuUserObjectRelease, cuUserObjectRelease)
 CUresult acu_sim_entry_cuUserObjectRelease(CUuserObject object, unsigned int count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuUserObjectRelease",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
@@ -5443,7 +5879,8 @@ CUresult acu_sim_entry_cuUserObjectRelease(CUuserObject object, unsigned int cou
 
 SIM_ENTRY(cuUserObjectRetain, cuUserObjectRetain, cuUserObjectRetain)
 CUresult acu_sim_entry_cuUserObjectRetain(CUuserObject object, unsigned int count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuUserObjectRetain",
+                         .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)

@@ -6,7 +6,7 @@ SIM_ENTRY(cudaArrayGetInfo, cudaArrayGetInfo, cudaArrayGetInfo)
 cudaError_t acu_sim_entry_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc,
                                            struct cudaExtent *extent, unsigned int *flags,
                                            cudaArray_t array) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaArrayGetInfo"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -18,7 +18,8 @@ SIM_ENTRY(cudaArrayGetMemoryRequirements, cudaArrayGetMemoryRequirements,
           cudaArrayGetMemoryRequirements)
 cudaError_t acu_sim_entry_cudaArrayGetMemoryRequirements(
     struct cudaArrayMemoryRequirements *memoryRequirements, cudaArray_t array, int device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaArrayGetMemoryRequirements"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -29,7 +30,7 @@ cudaError_t acu_sim_entry_cudaArrayGetMemoryRequirements(
 SIM_ENTRY(cudaArrayGetPlane, cudaArrayGetPlane, cudaArrayGetPlane)
 cudaError_t acu_sim_entry_cudaArrayGetPlane(cudaArray_t *pPlaneArray, cudaArray_t hArray,
                                             unsigned int planeIdx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaArrayGetPlane"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -40,7 +41,8 @@ cudaError_t acu_sim_entry_cudaArrayGetPlane(cudaArray_t *pPlaneArray, cudaArray_
 SIM_ENTRY(cudaArrayGetSparseProperties, cudaArrayGetSparseProperties, cudaArrayGetSparseProperties)
 cudaError_t acu_sim_entry_cudaArrayGetSparseProperties(
     struct cudaArraySparseProperties *sparseProperties, cudaArray_t array) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaArrayGetSparseProperties"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -50,7 +52,7 @@ cudaError_t acu_sim_entry_cudaArrayGetSparseProperties(
 
 SIM_ENTRY(cudaChooseDevice, cudaChooseDevice, cudaChooseDevice)
 cudaError_t acu_sim_entry_cudaChooseDevice(int *device, const struct cudaDeviceProp *prop) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaChooseDevice"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -67,7 +69,8 @@ struct cudaChannelFormatDesc acu_sim_entry_cudaCreateChannelDesc(int x, int y, i
 SIM_ENTRY(cudaCreateSurfaceObject, cudaCreateSurfaceObject, cudaCreateSurfaceObject)
 cudaError_t acu_sim_entry_cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
                                                   const struct cudaResourceDesc *pResDesc) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaCreateSurfaceObject"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -80,7 +83,8 @@ cudaError_t acu_sim_entry_cudaCreateTextureObject(cudaTextureObject_t *pTexObjec
                                                   const struct cudaResourceDesc *pResDesc,
                                                   const struct cudaTextureDesc *pTexDesc,
                                                   const struct cudaResourceViewDesc *pResViewDesc) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaCreateTextureObject"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -91,7 +95,8 @@ cudaError_t acu_sim_entry_cudaCreateTextureObject(cudaTextureObject_t *pTexObjec
 SIM_ENTRY(cudaCtxResetPersistingL2Cache, cudaCtxResetPersistingL2Cache,
           cudaCtxResetPersistingL2Cache)
 cudaError_t acu_sim_entry_cudaCtxResetPersistingL2Cache(void) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaCtxResetPersistingL2Cache"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -101,7 +106,8 @@ cudaError_t acu_sim_entry_cudaCtxResetPersistingL2Cache(void) {
 
 SIM_ENTRY(cudaDestroyExternalMemory, cudaDestroyExternalMemory, cudaDestroyExternalMemory)
 cudaError_t acu_sim_entry_cudaDestroyExternalMemory(cudaExternalMemory_t extMem) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDestroyExternalMemory"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -111,7 +117,8 @@ cudaError_t acu_sim_entry_cudaDestroyExternalMemory(cudaExternalMemory_t extMem)
 
 SIM_ENTRY(cudaDestroyExternalSemaphore, cudaDestroyExternalSemaphore, cudaDestroyExternalSemaphore)
 cudaError_t acu_sim_entry_cudaDestroyExternalSemaphore(cudaExternalSemaphore_t extSem) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDestroyExternalSemaphore"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -121,7 +128,8 @@ cudaError_t acu_sim_entry_cudaDestroyExternalSemaphore(cudaExternalSemaphore_t e
 
 SIM_ENTRY(cudaDestroySurfaceObject, cudaDestroySurfaceObject, cudaDestroySurfaceObject)
 cudaError_t acu_sim_entry_cudaDestroySurfaceObject(cudaSurfaceObject_t surfObject) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDestroySurfaceObject"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -133,7 +141,8 @@ cudaError_t acu_sim_entry_cudaDestroySurfaceObject(cudaSurfaceObject_t surfObjec
 
 SIM_ENTRY(cudaDestroyTextureObject, cudaDestroyTextureObject, cudaDestroyTextureObject)
 cudaError_t acu_sim_entry_cudaDestroyTextureObject(cudaTextureObject_t texObject) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDestroyTextureObject"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -147,7 +156,8 @@ SIM_ENTRY(cudaDevResourceGenerateDesc, cudaDevResourceGenerateDesc, cudaDevResou
 cudaError_t acu_sim_entry_cudaDevResourceGenerateDesc(cudaDevResourceDesc_t *phDesc,
                                                       cudaDevResource *resources,
                                                       unsigned int nbResources) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDevResourceGenerateDesc"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -160,7 +170,7 @@ cudaError_t acu_sim_entry_cudaDevSmResourceSplit(cudaDevResource *result, unsign
                                                  const cudaDevResource *input,
                                                  cudaDevResource *remainder, unsigned int flags,
                                                  cudaDevSmResourceGroupParams *groupParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaDevSmResourceSplit"};
     acu_sim_call_begin(&call);
     cudaError_t outcome = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!outcome)
@@ -176,7 +186,8 @@ cudaError_t acu_sim_entry_cudaDevSmResourceSplitByCount(cudaDevResource *result,
                                                         const cudaDevResource *input,
                                                         cudaDevResource *remaining,
                                                         unsigned int flags, unsigned int minCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDevSmResourceSplitByCount"};
     acu_sim_call_begin(&call);
     cudaError_t outcome = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!outcome)
@@ -187,7 +198,8 @@ cudaError_t acu_sim_entry_cudaDevSmResourceSplitByCount(cudaDevResource *result,
 
 SIM_ENTRY(cudaDeviceCanAccessPeer, cudaDeviceCanAccessPeer, cudaDeviceCanAccessPeer)
 cudaError_t acu_sim_entry_cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDeviceCanAccessPeer"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -197,7 +209,8 @@ cudaError_t acu_sim_entry_cudaDeviceCanAccessPeer(int *canAccessPeer, int device
 
 SIM_ENTRY(cudaDeviceDisablePeerAccess, cudaDeviceDisablePeerAccess, cudaDeviceDisablePeerAccess)
 cudaError_t acu_sim_entry_cudaDeviceDisablePeerAccess(int peerDevice) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDeviceDisablePeerAccess"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -207,7 +220,8 @@ cudaError_t acu_sim_entry_cudaDeviceDisablePeerAccess(int peerDevice) {
 
 SIM_ENTRY(cudaDeviceEnablePeerAccess, cudaDeviceEnablePeerAccess, cudaDeviceEnablePeerAccess)
 cudaError_t acu_sim_entry_cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDeviceEnablePeerAccess"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -219,7 +233,8 @@ SIM_ENTRY(cudaDeviceFlushGPUDirectRDMAWrites, cudaDeviceFlushGPUDirectRDMAWrites
           cudaDeviceFlushGPUDirectRDMAWrites)
 cudaError_t acu_sim_entry_cudaDeviceFlushGPUDirectRDMAWrites(
     enum cudaFlushGPUDirectRDMAWritesTarget target, enum cudaFlushGPUDirectRDMAWritesScope scope) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDeviceFlushGPUDirectRDMAWrites"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -229,7 +244,7 @@ cudaError_t acu_sim_entry_cudaDeviceFlushGPUDirectRDMAWrites(
 
 SIM_ENTRY(cudaDeviceGetAttribute, cudaDeviceGetAttribute, cudaDeviceGetAttribute)
 cudaError_t acu_sim_entry_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaDeviceGetAttribute"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -239,7 +254,8 @@ cudaError_t acu_sim_entry_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr
 
 SIM_ENTRY(cudaDeviceGetByPCIBusId, cudaDeviceGetByPCIBusId, cudaDeviceGetByPCIBusId)
 cudaError_t acu_sim_entry_cudaDeviceGetByPCIBusId(int *device, const char *pciBusId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDeviceGetByPCIBusId"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -249,7 +265,8 @@ cudaError_t acu_sim_entry_cudaDeviceGetByPCIBusId(int *device, const char *pciBu
 
 SIM_ENTRY(cudaDeviceGetCacheConfig, cudaDeviceGetCacheConfig, cudaDeviceGetCacheConfig)
 cudaError_t acu_sim_entry_cudaDeviceGetCacheConfig(enum cudaFuncCache *pCacheConfig) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDeviceGetCacheConfig"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -259,7 +276,8 @@ cudaError_t acu_sim_entry_cudaDeviceGetCacheConfig(enum cudaFuncCache *pCacheCon
 
 SIM_ENTRY(cudaDeviceGetDefaultMemPool, cudaDeviceGetDefaultMemPool, cudaDeviceGetDefaultMemPool)
 cudaError_t acu_sim_entry_cudaDeviceGetDefaultMemPool(cudaMemPool_t *memPool, int device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDeviceGetDefaultMemPool"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -270,7 +288,8 @@ cudaError_t acu_sim_entry_cudaDeviceGetDefaultMemPool(cudaMemPool_t *memPool, in
 SIM_ENTRY(cudaDeviceGetDevResource, cudaDeviceGetDevResource, cudaDeviceGetDevResource)
 cudaError_t acu_sim_entry_cudaDeviceGetDevResource(int device, cudaDevResource *resource,
                                                    enum cudaDevResourceType type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDeviceGetDevResource"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -280,7 +299,8 @@ cudaError_t acu_sim_entry_cudaDeviceGetDevResource(int device, cudaDevResource *
 
 SIM_ENTRY(cudaDeviceGetExecutionCtx, cudaDeviceGetExecutionCtx, cudaDeviceGetExecutionCtx)
 cudaError_t acu_sim_entry_cudaDeviceGetExecutionCtx(cudaExecutionContext_t *ctx, int device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDeviceGetExecutionCtx"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -293,7 +313,8 @@ SIM_ENTRY(cudaDeviceGetGraphMemAttribute, cudaDeviceGetGraphMemAttribute,
 cudaError_t acu_sim_entry_cudaDeviceGetGraphMemAttribute(int device,
                                                          enum cudaGraphMemAttributeType attr,
                                                          void *value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDeviceGetGraphMemAttribute"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -306,7 +327,8 @@ SIM_ENTRY(cudaDeviceGetHostAtomicCapabilities, cudaDeviceGetHostAtomicCapabiliti
 cudaError_t acu_sim_entry_cudaDeviceGetHostAtomicCapabilities(
     unsigned int *capabilities, const enum cudaAtomicOperation *operations, unsigned int count,
     int device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDeviceGetHostAtomicCapabilities"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -317,7 +339,7 @@ cudaError_t acu_sim_entry_cudaDeviceGetHostAtomicCapabilities(
 
 SIM_ENTRY(cudaDeviceGetLimit, cudaDeviceGetLimit, cudaDeviceGetLimit)
 cudaError_t acu_sim_entry_cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limit) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaDeviceGetLimit"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -327,7 +349,7 @@ cudaError_t acu_sim_entry_cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limi
 
 SIM_ENTRY(cudaDeviceGetMemPool, cudaDeviceGetMemPool, cudaDeviceGetMemPool)
 cudaError_t acu_sim_entry_cudaDeviceGetMemPool(cudaMemPool_t *memPool, int device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaDeviceGetMemPool"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -340,7 +362,8 @@ SIM_ENTRY(cudaDeviceGetP2PAtomicCapabilities, cudaDeviceGetP2PAtomicCapabilities
 cudaError_t acu_sim_entry_cudaDeviceGetP2PAtomicCapabilities(
     unsigned int *capabilities, const enum cudaAtomicOperation *operations, unsigned int count,
     int srcDevice, int dstDevice) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDeviceGetP2PAtomicCapabilities"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -352,7 +375,8 @@ cudaError_t acu_sim_entry_cudaDeviceGetP2PAtomicCapabilities(
 SIM_ENTRY(cudaDeviceGetP2PAttribute, cudaDeviceGetP2PAttribute, cudaDeviceGetP2PAttribute)
 cudaError_t acu_sim_entry_cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attr,
                                                     int srcDevice, int dstDevice) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDeviceGetP2PAttribute"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -362,7 +386,7 @@ cudaError_t acu_sim_entry_cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP
 
 SIM_ENTRY(cudaDeviceGetPCIBusId, cudaDeviceGetPCIBusId, cudaDeviceGetPCIBusId)
 cudaError_t acu_sim_entry_cudaDeviceGetPCIBusId(char *pciBusId, int len, int device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaDeviceGetPCIBusId"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -372,7 +396,8 @@ cudaError_t acu_sim_entry_cudaDeviceGetPCIBusId(char *pciBusId, int len, int dev
 
 SIM_ENTRY(cudaDeviceGetSharedMemConfig, cudaDeviceGetSharedMemConfig, cudaDeviceGetSharedMemConfig)
 cudaError_t acu_sim_entry_cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *pConfig) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDeviceGetSharedMemConfig"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -384,7 +409,8 @@ SIM_ENTRY(cudaDeviceGetStreamPriorityRange, cudaDeviceGetStreamPriorityRange,
           cudaDeviceGetStreamPriorityRange)
 cudaError_t acu_sim_entry_cudaDeviceGetStreamPriorityRange(int *leastPriority,
                                                            int *greatestPriority) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDeviceGetStreamPriorityRange"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -396,7 +422,8 @@ SIM_ENTRY(cudaDeviceGetTexture1DLinearMaxWidth, cudaDeviceGetTexture1DLinearMaxW
           cudaDeviceGetTexture1DLinearMaxWidth)
 cudaError_t acu_sim_entry_cudaDeviceGetTexture1DLinearMaxWidth(
     size_t *maxWidthInElements, const struct cudaChannelFormatDesc *fmtDesc, int device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDeviceGetTexture1DLinearMaxWidth"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -406,7 +433,7 @@ cudaError_t acu_sim_entry_cudaDeviceGetTexture1DLinearMaxWidth(
 
 SIM_ENTRY(cudaDeviceGraphMemTrim, cudaDeviceGraphMemTrim, cudaDeviceGraphMemTrim)
 cudaError_t acu_sim_entry_cudaDeviceGraphMemTrim(int device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaDeviceGraphMemTrim"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -420,7 +447,8 @@ cudaError_t acu_sim_entry_cudaDeviceRegisterAsyncNotification(int device,
                                                               cudaAsyncCallback callbackFunc,
                                                               void *userData,
                                                               cudaAsyncCallbackHandle_t *callback) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDeviceRegisterAsyncNotification"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -431,7 +459,7 @@ cudaError_t acu_sim_entry_cudaDeviceRegisterAsyncNotification(int device,
 
 SIM_ENTRY(cudaDeviceReset, cudaDeviceReset, cudaDeviceReset)
 cudaError_t acu_sim_entry_cudaDeviceReset(void) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaDeviceReset"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -441,7 +469,8 @@ cudaError_t acu_sim_entry_cudaDeviceReset(void) {
 
 SIM_ENTRY(cudaDeviceSetCacheConfig, cudaDeviceSetCacheConfig, cudaDeviceSetCacheConfig)
 cudaError_t acu_sim_entry_cudaDeviceSetCacheConfig(enum cudaFuncCache cacheConfig) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDeviceSetCacheConfig"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -456,7 +485,8 @@ SIM_ENTRY(cudaDeviceSetGraphMemAttribute, cudaDeviceSetGraphMemAttribute,
 cudaError_t acu_sim_entry_cudaDeviceSetGraphMemAttribute(int device,
                                                          enum cudaGraphMemAttributeType attr,
                                                          void *value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDeviceSetGraphMemAttribute"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -466,7 +496,7 @@ cudaError_t acu_sim_entry_cudaDeviceSetGraphMemAttribute(int device,
 
 SIM_ENTRY(cudaDeviceSetLimit, cudaDeviceSetLimit, cudaDeviceSetLimit)
 cudaError_t acu_sim_entry_cudaDeviceSetLimit(enum cudaLimit limit, size_t value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaDeviceSetLimit"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -478,7 +508,7 @@ cudaError_t acu_sim_entry_cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
 
 SIM_ENTRY(cudaDeviceSetMemPool, cudaDeviceSetMemPool, cudaDeviceSetMemPool)
 cudaError_t acu_sim_entry_cudaDeviceSetMemPool(int device, cudaMemPool_t memPool) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaDeviceSetMemPool"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -490,7 +520,8 @@ cudaError_t acu_sim_entry_cudaDeviceSetMemPool(int device, cudaMemPool_t memPool
 
 SIM_ENTRY(cudaDeviceSetSharedMemConfig, cudaDeviceSetSharedMemConfig, cudaDeviceSetSharedMemConfig)
 cudaError_t acu_sim_entry_cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDeviceSetSharedMemConfig"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -502,7 +533,7 @@ cudaError_t acu_sim_entry_cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig 
 
 SIM_ENTRY(cudaDeviceSynchronize, cudaDeviceSynchronize, cudaDeviceSynchronize)
 cudaError_t acu_sim_entry_cudaDeviceSynchronize(void) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaDeviceSynchronize"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -514,7 +545,8 @@ SIM_ENTRY(cudaDeviceUnregisterAsyncNotification, cudaDeviceUnregisterAsyncNotifi
           cudaDeviceUnregisterAsyncNotification)
 cudaError_t acu_sim_entry_cudaDeviceUnregisterAsyncNotification(
     int device, cudaAsyncCallbackHandle_t callback) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaDeviceUnregisterAsyncNotification"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -524,7 +556,7 @@ cudaError_t acu_sim_entry_cudaDeviceUnregisterAsyncNotification(
 
 SIM_ENTRY(cudaDriverGetVersion, cudaDriverGetVersion, cudaDriverGetVersion)
 cudaError_t acu_sim_entry_cudaDriverGetVersion(int *driverVersion) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaDriverGetVersion"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_NOTHING);
     if (!result)
@@ -534,7 +566,7 @@ cudaError_t acu_sim_entry_cudaDriverGetVersion(int *driverVersion) {
 
 SIM_ENTRY(cudaEventCreate, cudaEventCreate, cudaEventCreate)
 cudaError_t acu_sim_entry_cudaEventCreate(cudaEvent_t *event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaEventCreate"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -544,7 +576,8 @@ cudaError_t acu_sim_entry_cudaEventCreate(cudaEvent_t *event) {
 
 SIM_ENTRY(cudaEventCreateWithFlags, cudaEventCreateWithFlags, cudaEventCreateWithFlags)
 cudaError_t acu_sim_entry_cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaEventCreateWithFlags"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -554,7 +587,7 @@ cudaError_t acu_sim_entry_cudaEventCreateWithFlags(cudaEvent_t *event, unsigned 
 
 SIM_ENTRY(cudaEventDestroy, cudaEventDestroy, cudaEventDestroy)
 cudaError_t acu_sim_entry_cudaEventDestroy(cudaEvent_t event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaEventDestroy"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -564,7 +597,7 @@ cudaError_t acu_sim_entry_cudaEventDestroy(cudaEvent_t event) {
 
 SIM_ENTRY(cudaEventElapsedTime, cudaEventElapsedTime, cudaEventElapsedTime)
 cudaError_t acu_sim_entry_cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaEventElapsedTime"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -574,7 +607,7 @@ cudaError_t acu_sim_entry_cudaEventElapsedTime(float *ms, cudaEvent_t start, cud
 
 SIM_ENTRY(cudaEventQuery, cudaEventQuery, cudaEventQuery)
 cudaError_t acu_sim_entry_cudaEventQuery(cudaEvent_t event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaEventQuery"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -584,7 +617,7 @@ cudaError_t acu_sim_entry_cudaEventQuery(cudaEvent_t event) {
 
 SIM_ENTRY(cudaEventRecord, cudaEventRecord, cudaEventRecord)
 cudaError_t acu_sim_entry_cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaEventRecord"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -594,7 +627,8 @@ cudaError_t acu_sim_entry_cudaEventRecord(cudaEvent_t event, cudaStream_t stream
 
 SIM_ENTRY(cudaEventRecord, cudaEventRecord_ptsz, cudaEventRecord_ptsz)
 cudaError_t acu_sim_entry_cudaEventRecord_ptsz(cudaEvent_t event, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaEventRecord_ptsz",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -605,7 +639,8 @@ cudaError_t acu_sim_entry_cudaEventRecord_ptsz(cudaEvent_t event, cudaStream_t s
 SIM_ENTRY(cudaEventRecordWithFlags, cudaEventRecordWithFlags, cudaEventRecordWithFlags)
 cudaError_t acu_sim_entry_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream,
                                                    unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaEventRecordWithFlags"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -616,7 +651,8 @@ cudaError_t acu_sim_entry_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream
 SIM_ENTRY(cudaEventRecordWithFlags, cudaEventRecordWithFlags_ptsz, cudaEventRecordWithFlags_ptsz)
 cudaError_t acu_sim_entry_cudaEventRecordWithFlags_ptsz(cudaEvent_t event, cudaStream_t stream,
                                                         unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaEventRecordWithFlags_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -626,7 +662,7 @@ cudaError_t acu_sim_entry_cudaEventRecordWithFlags_ptsz(cudaEvent_t event, cudaS
 
 SIM_ENTRY(cudaEventSynchronize, cudaEventSynchronize, cudaEventSynchronize)
 cudaError_t acu_sim_entry_cudaEventSynchronize(cudaEvent_t event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaEventSynchronize"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -636,7 +672,8 @@ cudaError_t acu_sim_entry_cudaEventSynchronize(cudaEvent_t event) {
 
 SIM_ENTRY(cudaExecutionCtxDestroy, cudaExecutionCtxDestroy, cudaExecutionCtxDestroy)
 cudaError_t acu_sim_entry_cudaExecutionCtxDestroy(cudaExecutionContext_t ctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaExecutionCtxDestroy"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -649,7 +686,8 @@ SIM_ENTRY(cudaExecutionCtxGetDevResource, cudaExecutionCtxGetDevResource,
 cudaError_t acu_sim_entry_cudaExecutionCtxGetDevResource(cudaExecutionContext_t ctx,
                                                          cudaDevResource *resource,
                                                          enum cudaDevResourceType type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaExecutionCtxGetDevResource"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -659,7 +697,8 @@ cudaError_t acu_sim_entry_cudaExecutionCtxGetDevResource(cudaExecutionContext_t 
 
 SIM_ENTRY(cudaExecutionCtxGetDevice, cudaExecutionCtxGetDevice, cudaExecutionCtxGetDevice)
 cudaError_t acu_sim_entry_cudaExecutionCtxGetDevice(int *device, cudaExecutionContext_t ctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaExecutionCtxGetDevice"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -670,7 +709,7 @@ cudaError_t acu_sim_entry_cudaExecutionCtxGetDevice(int *device, cudaExecutionCo
 SIM_ENTRY(cudaExecutionCtxGetId, cudaExecutionCtxGetId, cudaExecutionCtxGetId)
 cudaError_t acu_sim_entry_cudaExecutionCtxGetId(cudaExecutionContext_t ctx,
                                                 unsigned long long *ctxId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaExecutionCtxGetId"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -681,7 +720,8 @@ cudaError_t acu_sim_entry_cudaExecutionCtxGetId(cudaExecutionContext_t ctx,
 SIM_ENTRY(cudaExecutionCtxRecordEvent, cudaExecutionCtxRecordEvent, cudaExecutionCtxRecordEvent)
 cudaError_t acu_sim_entry_cudaExecutionCtxRecordEvent(cudaExecutionContext_t ctx,
                                                       cudaEvent_t event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaExecutionCtxRecordEvent"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -693,7 +733,8 @@ SIM_ENTRY(cudaExecutionCtxStreamCreate, cudaExecutionCtxStreamCreate, cudaExecut
 cudaError_t acu_sim_entry_cudaExecutionCtxStreamCreate(cudaStream_t *phStream,
                                                        cudaExecutionContext_t ctx,
                                                        unsigned int flags, int priority) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaExecutionCtxStreamCreate"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_NOTHING);
     if (!result)
@@ -703,7 +744,8 @@ cudaError_t acu_sim_entry_cudaExecutionCtxStreamCreate(cudaStream_t *phStream,
 
 SIM_ENTRY(cudaExecutionCtxSynchronize, cudaExecutionCtxSynchronize, cudaExecutionCtxSynchronize)
 cudaError_t acu_sim_entry_cudaExecutionCtxSynchronize(cudaExecutionContext_t ctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaExecutionCtxSynchronize"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -713,7 +755,8 @@ cudaError_t acu_sim_entry_cudaExecutionCtxSynchronize(cudaExecutionContext_t ctx
 
 SIM_ENTRY(cudaExecutionCtxWaitEvent, cudaExecutionCtxWaitEvent, cudaExecutionCtxWaitEvent)
 cudaError_t acu_sim_entry_cudaExecutionCtxWaitEvent(cudaExecutionContext_t ctx, cudaEvent_t event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaExecutionCtxWaitEvent"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -726,7 +769,8 @@ SIM_ENTRY(cudaExternalMemoryGetMappedBuffer, cudaExternalMemoryGetMappedBuffer,
 cudaError_t acu_sim_entry_cudaExternalMemoryGetMappedBuffer(
     void **devPtr, cudaExternalMemory_t extMem,
     const struct cudaExternalMemoryBufferDesc *bufferDesc) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaExternalMemoryGetMappedBuffer"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -739,7 +783,8 @@ SIM_ENTRY(cudaExternalMemoryGetMappedMipmappedArray, cudaExternalMemoryGetMapped
 cudaError_t acu_sim_entry_cudaExternalMemoryGetMappedMipmappedArray(
     cudaMipmappedArray_t *mipmap, cudaExternalMemory_t extMem,
     const struct cudaExternalMemoryMipmappedArrayDesc *mipmapDesc) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaExternalMemoryGetMappedMipmappedArray"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -749,7 +794,7 @@ cudaError_t acu_sim_entry_cudaExternalMemoryGetMappedMipmappedArray(
 
 SIM_ENTRY(cudaFree, cudaFree, cudaFree)
 cudaError_t acu_sim_entry_cudaFree(void *devPtr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaFree"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -759,7 +804,7 @@ cudaError_t acu_sim_entry_cudaFree(void *devPtr) {
 
 SIM_ENTRY(cudaFreeArray, cudaFreeArray, cudaFreeArray)
 cudaError_t acu_sim_entry_cudaFreeArray(cudaArray_t array) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaFreeArray"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -769,7 +814,7 @@ cudaError_t acu_sim_entry_cudaFreeArray(cudaArray_t array) {
 
 SIM_ENTRY(cudaFreeAsync, cudaFreeAsync, cudaFreeAsync)
 cudaError_t acu_sim_entry_cudaFreeAsync(void *devPtr, cudaStream_t hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaFreeAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -779,7 +824,8 @@ cudaError_t acu_sim_entry_cudaFreeAsync(void *devPtr, cudaStream_t hStream) {
 
 SIM_ENTRY(cudaFreeAsync, cudaFreeAsync_ptsz, cudaFreeAsync_ptsz)
 cudaError_t acu_sim_entry_cudaFreeAsync_ptsz(void *devPtr, cudaStream_t hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaFreeAsync_ptsz",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -789,7 +835,7 @@ cudaError_t acu_sim_entry_cudaFreeAsync_ptsz(void *devPtr, cudaStream_t hStream)
 
 SIM_ENTRY(cudaFreeHost, cudaFreeHost, cudaFreeHost)
 cudaError_t acu_sim_entry_cudaFreeHost(void *ptr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaFreeHost"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -799,7 +845,7 @@ cudaError_t acu_sim_entry_cudaFreeHost(void *ptr) {
 
 SIM_ENTRY(cudaFreeMipmappedArray, cudaFreeMipmappedArray, cudaFreeMipmappedArray)
 cudaError_t acu_sim_entry_cudaFreeMipmappedArray(cudaMipmappedArray_t mipmappedArray) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaFreeMipmappedArray"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -809,7 +855,7 @@ cudaError_t acu_sim_entry_cudaFreeMipmappedArray(cudaMipmappedArray_t mipmappedA
 
 SIM_ENTRY(cudaFuncGetAttributes, cudaFuncGetAttributes, cudaFuncGetAttributes)
 cudaError_t acu_sim_entry_cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaFuncGetAttributes"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -819,7 +865,7 @@ cudaError_t acu_sim_entry_cudaFuncGetAttributes(struct cudaFuncAttributes *attr,
 
 SIM_ENTRY(cudaFuncGetName, cudaFuncGetName, cudaFuncGetName)
 cudaError_t acu_sim_entry_cudaFuncGetName(const char **name, const void *func) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaFuncGetName"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -829,7 +875,7 @@ cudaError_t acu_sim_entry_cudaFuncGetName(const char **name, const void *func) {
 
 SIM_ENTRY(cudaFuncGetParamCount, cudaFuncGetParamCount, cudaFuncGetParamCount)
 cudaError_t acu_sim_entry_cudaFuncGetParamCount(const void *func, size_t *paramCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaFuncGetParamCount"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -840,7 +886,7 @@ cudaError_t acu_sim_entry_cudaFuncGetParamCount(const void *func, size_t *paramC
 SIM_ENTRY(cudaFuncGetParamInfo, cudaFuncGetParamInfo, cudaFuncGetParamInfo)
 cudaError_t acu_sim_entry_cudaFuncGetParamInfo(const void *func, size_t paramIndex,
                                                size_t *paramOffset, size_t *paramSize) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaFuncGetParamInfo"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -851,7 +897,7 @@ cudaError_t acu_sim_entry_cudaFuncGetParamInfo(const void *func, size_t paramInd
 SIM_ENTRY(cudaFuncSetAttribute, cudaFuncSetAttribute, cudaFuncSetAttribute)
 cudaError_t acu_sim_entry_cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr,
                                                int value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaFuncSetAttribute"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -861,7 +907,7 @@ cudaError_t acu_sim_entry_cudaFuncSetAttribute(const void *func, enum cudaFuncAt
 
 SIM_ENTRY(cudaFuncSetCacheConfig, cudaFuncSetCacheConfig, cudaFuncSetCacheConfig)
 cudaError_t acu_sim_entry_cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache cacheConfig) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaFuncSetCacheConfig"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -872,7 +918,8 @@ cudaError_t acu_sim_entry_cudaFuncSetCacheConfig(const void *func, enum cudaFunc
 SIM_ENTRY(cudaFuncSetSharedMemConfig, cudaFuncSetSharedMemConfig, cudaFuncSetSharedMemConfig)
 cudaError_t acu_sim_entry_cudaFuncSetSharedMemConfig(const void *func,
                                                      enum cudaSharedMemConfig config) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaFuncSetSharedMemConfig"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -884,7 +931,7 @@ SIM_ENTRY(cudaGLGetDevices, cudaGLGetDevices, cudaGLGetDevices)
 cudaError_t acu_sim_entry_cudaGLGetDevices(unsigned int *pCudaDeviceCount, int *pCudaDevices,
                                            unsigned int cudaDeviceCount,
                                            enum cudaGLDeviceList deviceList) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGLGetDevices"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -896,7 +943,7 @@ cudaError_t acu_sim_entry_cudaGLGetDevices(unsigned int *pCudaDeviceCount, int *
 SIM_ENTRY(cudaGetChannelDesc, cudaGetChannelDesc, cudaGetChannelDesc)
 cudaError_t acu_sim_entry_cudaGetChannelDesc(struct cudaChannelFormatDesc *desc,
                                              cudaArray_const_t array) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGetChannelDesc"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -906,7 +953,7 @@ cudaError_t acu_sim_entry_cudaGetChannelDesc(struct cudaChannelFormatDesc *desc,
 
 SIM_ENTRY(cudaGetDevice, cudaGetDevice, cudaGetDevice)
 cudaError_t acu_sim_entry_cudaGetDevice(int *device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGetDevice"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -916,7 +963,7 @@ cudaError_t acu_sim_entry_cudaGetDevice(int *device) {
 
 SIM_ENTRY(cudaGetDeviceCount, cudaGetDeviceCount, cudaGetDeviceCount)
 cudaError_t acu_sim_entry_cudaGetDeviceCount(int *count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGetDeviceCount"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_NOTHING);
     if (!result)
@@ -926,7 +973,7 @@ cudaError_t acu_sim_entry_cudaGetDeviceCount(int *count) {
 
 SIM_ENTRY(cudaGetDeviceFlags, cudaGetDeviceFlags, cudaGetDeviceFlags)
 cudaError_t acu_sim_entry_cudaGetDeviceFlags(unsigned int *flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGetDeviceFlags"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -936,7 +983,8 @@ cudaError_t acu_sim_entry_cudaGetDeviceFlags(unsigned int *flags) {
 
 SIM_ENTRY(cudaGetDeviceProperties, cudaGetDeviceProperties, cudaGetDeviceProperties)
 cudaError_t acu_sim_entry_cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGetDeviceProperties"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -948,7 +996,8 @@ SIM_ENTRY(cudaGetDriverEntryPoint, cudaGetDriverEntryPoint, cudaGetDriverEntryPo
 cudaError_t acu_sim_entry_cudaGetDriverEntryPoint(
     const char *symbol, void **funcPtr, unsigned long long flags,
     enum cudaDriverEntryPointQueryResult *driverStatus) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGetDriverEntryPoint"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -960,7 +1009,8 @@ SIM_ENTRY(cudaGetDriverEntryPoint, cudaGetDriverEntryPoint_ptsz, cudaGetDriverEn
 cudaError_t acu_sim_entry_cudaGetDriverEntryPoint_ptsz(
     const char *symbol, void **funcPtr, unsigned long long flags,
     enum cudaDriverEntryPointQueryResult *driverStatus) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGetDriverEntryPoint_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -973,7 +1023,8 @@ SIM_ENTRY(cudaGetDriverEntryPointByVersion, cudaGetDriverEntryPointByVersion,
 cudaError_t acu_sim_entry_cudaGetDriverEntryPointByVersion(
     const char *symbol, void **funcPtr, unsigned int cudaVersion, unsigned long long flags,
     enum cudaDriverEntryPointQueryResult *driverStatus) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGetDriverEntryPointByVersion"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -987,7 +1038,8 @@ SIM_ENTRY(cudaGetDriverEntryPointByVersion, cudaGetDriverEntryPointByVersion_pts
 cudaError_t acu_sim_entry_cudaGetDriverEntryPointByVersion_ptsz(
     const char *symbol, void **funcPtr, unsigned int cudaVersion, unsigned long long flags,
     enum cudaDriverEntryPointQueryResult *driverStatus) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGetDriverEntryPointByVersion_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -998,7 +1050,7 @@ cudaError_t acu_sim_entry_cudaGetDriverEntryPointByVersion_ptsz(
 
 SIM_ENTRY(cudaGetErrorName, cudaGetErrorName, cudaGetErrorName)
 const char *acu_sim_entry_cudaGetErrorName(cudaError_t error) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGetErrorName"};
     acu_sim_call_begin(&call);
     const char *result = acu_sim_cudaGetErrorName(error);
     (void)acu_sim_call_end(&call, cudaSuccess);
@@ -1007,7 +1059,7 @@ const char *acu_sim_entry_cudaGetErrorName(cudaError_t error) {
 
 SIM_ENTRY(cudaGetErrorString, cudaGetErrorString, cudaGetErrorString)
 const char *acu_sim_entry_cudaGetErrorString(cudaError_t error) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGetErrorString"};
     acu_sim_call_begin(&call);
     const char *result = acu_sim_cudaGetErrorString(error);
     (void)acu_sim_call_end(&call, cudaSuccess);
@@ -1016,7 +1068,7 @@ const char *acu_sim_entry_cudaGetErrorString(cudaError_t error) {
 
 SIM_ENTRY(cudaGetFuncBySymbol, cudaGetFuncBySymbol, cudaGetFuncBySymbol)
 cudaError_t acu_sim_entry_cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGetFuncBySymbol"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1026,7 +1078,7 @@ cudaError_t acu_sim_entry_cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const
 
 SIM_ENTRY(cudaGetKernel, cudaGetKernel, cudaGetKernel)
 cudaError_t acu_sim_entry_cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGetKernel"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1043,7 +1095,8 @@ SIM_ENTRY(cudaGetMipmappedArrayLevel, cudaGetMipmappedArrayLevel, cudaGetMipmapp
 cudaError_t acu_sim_entry_cudaGetMipmappedArrayLevel(cudaArray_t *levelArray,
                                                      cudaMipmappedArray_const_t mipmappedArray,
                                                      unsigned int level) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGetMipmappedArrayLevel"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1055,7 +1108,8 @@ SIM_ENTRY(cudaGetSurfaceObjectResourceDesc, cudaGetSurfaceObjectResourceDesc,
           cudaGetSurfaceObjectResourceDesc)
 cudaError_t acu_sim_entry_cudaGetSurfaceObjectResourceDesc(struct cudaResourceDesc *pResDesc,
                                                            cudaSurfaceObject_t surfObject) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGetSurfaceObjectResourceDesc"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1065,7 +1119,7 @@ cudaError_t acu_sim_entry_cudaGetSurfaceObjectResourceDesc(struct cudaResourceDe
 
 SIM_ENTRY(cudaGetSymbolAddress, cudaGetSymbolAddress, cudaGetSymbolAddress)
 cudaError_t acu_sim_entry_cudaGetSymbolAddress(void **devPtr, const void *symbol) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGetSymbolAddress"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1075,7 +1129,7 @@ cudaError_t acu_sim_entry_cudaGetSymbolAddress(void **devPtr, const void *symbol
 
 SIM_ENTRY(cudaGetSymbolSize, cudaGetSymbolSize, cudaGetSymbolSize)
 cudaError_t acu_sim_entry_cudaGetSymbolSize(size_t *size, const void *symbol) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGetSymbolSize"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1087,7 +1141,8 @@ SIM_ENTRY(cudaGetTextureObjectResourceDesc, cudaGetTextureObjectResourceDesc,
           cudaGetTextureObjectResourceDesc)
 cudaError_t acu_sim_entry_cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *pResDesc,
                                                            cudaTextureObject_t texObject) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGetTextureObjectResourceDesc"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1099,7 +1154,8 @@ SIM_ENTRY(cudaGetTextureObjectResourceViewDesc, cudaGetTextureObjectResourceView
           cudaGetTextureObjectResourceViewDesc)
 cudaError_t acu_sim_entry_cudaGetTextureObjectResourceViewDesc(
     struct cudaResourceViewDesc *pResViewDesc, cudaTextureObject_t texObject) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGetTextureObjectResourceViewDesc"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1111,7 +1167,8 @@ SIM_ENTRY(cudaGetTextureObjectTextureDesc, cudaGetTextureObjectTextureDesc,
           cudaGetTextureObjectTextureDesc)
 cudaError_t acu_sim_entry_cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *pTexDesc,
                                                           cudaTextureObject_t texObject) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGetTextureObjectTextureDesc"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1124,7 +1181,8 @@ cudaError_t acu_sim_entry_cudaGraphAddChildGraphNode(cudaGraphNode_t *pGraphNode
                                                      const cudaGraphNode_t *pDependencies,
                                                      size_t numDependencies,
                                                      cudaGraph_t childGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphAddChildGraphNode"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1138,7 +1196,8 @@ cudaError_t acu_sim_entry_cudaGraphAddDependencies(cudaGraph_t graph, const cuda
                                                    const cudaGraphNode_t *to,
                                                    const cudaGraphEdgeData *edgeData,
                                                    size_t numDependencies) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphAddDependencies"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1150,7 +1209,7 @@ SIM_ENTRY(cudaGraphAddEmptyNode, cudaGraphAddEmptyNode, cudaGraphAddEmptyNode)
 cudaError_t acu_sim_entry_cudaGraphAddEmptyNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                                 const cudaGraphNode_t *pDependencies,
                                                 size_t numDependencies) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphAddEmptyNode"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1163,7 +1222,8 @@ cudaError_t acu_sim_entry_cudaGraphAddEventRecordNode(cudaGraphNode_t *pGraphNod
                                                       cudaGraph_t graph,
                                                       const cudaGraphNode_t *pDependencies,
                                                       size_t numDependencies, cudaEvent_t event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphAddEventRecordNode"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1176,7 +1236,8 @@ SIM_ENTRY(cudaGraphAddEventWaitNode, cudaGraphAddEventWaitNode, cudaGraphAddEven
 cudaError_t acu_sim_entry_cudaGraphAddEventWaitNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                                     const cudaGraphNode_t *pDependencies,
                                                     size_t numDependencies, cudaEvent_t event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphAddEventWaitNode"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1190,7 +1251,8 @@ SIM_ENTRY(cudaGraphAddExternalSemaphoresSignalNode, cudaGraphAddExternalSemaphor
 cudaError_t acu_sim_entry_cudaGraphAddExternalSemaphoresSignalNode(
     cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
     size_t numDependencies, const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphAddExternalSemaphoresSignalNode"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1204,7 +1266,8 @@ SIM_ENTRY(cudaGraphAddExternalSemaphoresWaitNode, cudaGraphAddExternalSemaphores
 cudaError_t acu_sim_entry_cudaGraphAddExternalSemaphoresWaitNode(
     cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
     size_t numDependencies, const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphAddExternalSemaphoresWaitNode"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1218,7 +1281,7 @@ cudaError_t acu_sim_entry_cudaGraphAddHostNode(cudaGraphNode_t *pGraphNode, cuda
                                                const cudaGraphNode_t *pDependencies,
                                                size_t numDependencies,
                                                const struct cudaHostNodeParams *pNodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphAddHostNode"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1232,7 +1295,7 @@ cudaError_t acu_sim_entry_cudaGraphAddKernelNode(cudaGraphNode_t *pGraphNode, cu
                                                  const cudaGraphNode_t *pDependencies,
                                                  size_t numDependencies,
                                                  const struct cudaKernelNodeParams *pNodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphAddKernelNode"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1246,7 +1309,8 @@ cudaError_t acu_sim_entry_cudaGraphAddMemAllocNode(cudaGraphNode_t *pGraphNode, 
                                                    const cudaGraphNode_t *pDependencies,
                                                    size_t numDependencies,
                                                    struct cudaMemAllocNodeParams *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphAddMemAllocNode"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1259,7 +1323,8 @@ SIM_ENTRY(cudaGraphAddMemFreeNode, cudaGraphAddMemFreeNode, cudaGraphAddMemFreeN
 cudaError_t acu_sim_entry_cudaGraphAddMemFreeNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                                   const cudaGraphNode_t *pDependencies,
                                                   size_t numDependencies, void *dptr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphAddMemFreeNode"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1273,7 +1338,7 @@ cudaError_t acu_sim_entry_cudaGraphAddMemcpyNode(cudaGraphNode_t *pGraphNode, cu
                                                  const cudaGraphNode_t *pDependencies,
                                                  size_t numDependencies,
                                                  const struct cudaMemcpy3DParms *pCopyParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphAddMemcpyNode"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1288,7 +1353,8 @@ cudaError_t acu_sim_entry_cudaGraphAddMemcpyNode1D(cudaGraphNode_t *pGraphNode, 
                                                    size_t numDependencies, void *dst,
                                                    const void *src, size_t count,
                                                    enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphAddMemcpyNode1D"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1306,7 +1372,8 @@ cudaError_t acu_sim_entry_cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *pGra
                                                            const void *symbol, size_t count,
                                                            size_t offset,
                                                            enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphAddMemcpyNodeFromSymbol"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1324,7 +1391,8 @@ cudaError_t acu_sim_entry_cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *pGraph
                                                          size_t numDependencies, const void *symbol,
                                                          const void *src, size_t count,
                                                          size_t offset, enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphAddMemcpyNodeToSymbol"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1339,7 +1407,7 @@ cudaError_t acu_sim_entry_cudaGraphAddMemsetNode(cudaGraphNode_t *pGraphNode, cu
                                                  const cudaGraphNode_t *pDependencies,
                                                  size_t numDependencies,
                                                  const struct cudaMemsetParams *pMemsetParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphAddMemsetNode"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1354,7 +1422,7 @@ cudaError_t acu_sim_entry_cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGrap
                                            const cudaGraphEdgeData *dependencyData,
                                            size_t numDependencies,
                                            struct cudaGraphNodeParams *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphAddNode"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1367,7 +1435,8 @@ SIM_ENTRY(cudaGraphChildGraphNodeGetGraph, cudaGraphChildGraphNodeGetGraph,
           cudaGraphChildGraphNodeGetGraph)
 cudaError_t acu_sim_entry_cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node,
                                                           cudaGraph_t *pGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphChildGraphNodeGetGraph"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1377,7 +1446,7 @@ cudaError_t acu_sim_entry_cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node,
 
 SIM_ENTRY(cudaGraphClone, cudaGraphClone, cudaGraphClone)
 cudaError_t acu_sim_entry_cudaGraphClone(cudaGraph_t *pGraphClone, cudaGraph_t originalGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphClone"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1391,7 +1460,8 @@ cudaError_t acu_sim_entry_cudaGraphConditionalHandleCreate(cudaGraphConditionalH
                                                            cudaGraph_t graph,
                                                            unsigned int defaultLaunchValue,
                                                            unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphConditionalHandleCreate"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1405,7 +1475,8 @@ SIM_ENTRY(cudaGraphConditionalHandleCreate_v2, cudaGraphConditionalHandleCreate_
 cudaError_t acu_sim_entry_cudaGraphConditionalHandleCreate_v2(
     cudaGraphConditionalHandle *pHandle_out, cudaGraph_t graph, cudaExecutionContext_t ctx,
     unsigned int defaultLaunchValue, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphConditionalHandleCreate_v2"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1416,7 +1487,7 @@ cudaError_t acu_sim_entry_cudaGraphConditionalHandleCreate_v2(
 
 SIM_ENTRY(cudaGraphCreate, cudaGraphCreate, cudaGraphCreate)
 cudaError_t acu_sim_entry_cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphCreate"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1427,7 +1498,7 @@ cudaError_t acu_sim_entry_cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flag
 SIM_ENTRY(cudaGraphDebugDotPrint, cudaGraphDebugDotPrint, cudaGraphDebugDotPrint)
 cudaError_t acu_sim_entry_cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path,
                                                  unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphDebugDotPrint"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1437,7 +1508,7 @@ cudaError_t acu_sim_entry_cudaGraphDebugDotPrint(cudaGraph_t graph, const char *
 
 SIM_ENTRY(cudaGraphDestroy, cudaGraphDestroy, cudaGraphDestroy)
 cudaError_t acu_sim_entry_cudaGraphDestroy(cudaGraph_t graph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphDestroy"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1447,7 +1518,7 @@ cudaError_t acu_sim_entry_cudaGraphDestroy(cudaGraph_t graph) {
 
 SIM_ENTRY(cudaGraphDestroyNode, cudaGraphDestroyNode, cudaGraphDestroyNode)
 cudaError_t acu_sim_entry_cudaGraphDestroyNode(cudaGraphNode_t node) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphDestroyNode"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1459,7 +1530,8 @@ SIM_ENTRY(cudaGraphEventRecordNodeGetEvent, cudaGraphEventRecordNodeGetEvent,
           cudaGraphEventRecordNodeGetEvent)
 cudaError_t acu_sim_entry_cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node,
                                                            cudaEvent_t *event_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphEventRecordNodeGetEvent"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1471,7 +1543,8 @@ SIM_ENTRY(cudaGraphEventRecordNodeSetEvent, cudaGraphEventRecordNodeSetEvent,
           cudaGraphEventRecordNodeSetEvent)
 cudaError_t acu_sim_entry_cudaGraphEventRecordNodeSetEvent(cudaGraphNode_t node,
                                                            cudaEvent_t event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphEventRecordNodeSetEvent"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1483,7 +1556,8 @@ SIM_ENTRY(cudaGraphEventWaitNodeGetEvent, cudaGraphEventWaitNodeGetEvent,
           cudaGraphEventWaitNodeGetEvent)
 cudaError_t acu_sim_entry_cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node,
                                                          cudaEvent_t *event_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphEventWaitNodeGetEvent"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1494,7 +1568,8 @@ cudaError_t acu_sim_entry_cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node,
 SIM_ENTRY(cudaGraphEventWaitNodeSetEvent, cudaGraphEventWaitNodeSetEvent,
           cudaGraphEventWaitNodeSetEvent)
 cudaError_t acu_sim_entry_cudaGraphEventWaitNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphEventWaitNodeSetEvent"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1507,7 +1582,8 @@ SIM_ENTRY(cudaGraphExecChildGraphNodeSetParams, cudaGraphExecChildGraphNodeSetPa
 cudaError_t acu_sim_entry_cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t hGraphExec,
                                                                cudaGraphNode_t node,
                                                                cudaGraph_t childGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphExecChildGraphNodeSetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1517,7 +1593,7 @@ cudaError_t acu_sim_entry_cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t h
 
 SIM_ENTRY(cudaGraphExecDestroy, cudaGraphExecDestroy, cudaGraphExecDestroy)
 cudaError_t acu_sim_entry_cudaGraphExecDestroy(cudaGraphExec_t graphExec) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphExecDestroy"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1530,7 +1606,8 @@ SIM_ENTRY(cudaGraphExecEventRecordNodeSetEvent, cudaGraphExecEventRecordNodeSetE
 cudaError_t acu_sim_entry_cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t hGraphExec,
                                                                cudaGraphNode_t hNode,
                                                                cudaEvent_t event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphExecEventRecordNodeSetEvent"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1543,7 +1620,8 @@ SIM_ENTRY(cudaGraphExecEventWaitNodeSetEvent, cudaGraphExecEventWaitNodeSetEvent
 cudaError_t acu_sim_entry_cudaGraphExecEventWaitNodeSetEvent(cudaGraphExec_t hGraphExec,
                                                              cudaGraphNode_t hNode,
                                                              cudaEvent_t event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphExecEventWaitNodeSetEvent"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1557,7 +1635,8 @@ SIM_ENTRY(cudaGraphExecExternalSemaphoresSignalNodeSetParams,
 cudaError_t acu_sim_entry_cudaGraphExecExternalSemaphoresSignalNodeSetParams(
     cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
     const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphExecExternalSemaphoresSignalNodeSetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1572,7 +1651,8 @@ SIM_ENTRY(cudaGraphExecExternalSemaphoresWaitNodeSetParams,
 cudaError_t acu_sim_entry_cudaGraphExecExternalSemaphoresWaitNodeSetParams(
     cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
     const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphExecExternalSemaphoresWaitNodeSetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1584,7 +1664,7 @@ cudaError_t acu_sim_entry_cudaGraphExecExternalSemaphoresWaitNodeSetParams(
 SIM_ENTRY(cudaGraphExecGetFlags, cudaGraphExecGetFlags, cudaGraphExecGetFlags)
 cudaError_t acu_sim_entry_cudaGraphExecGetFlags(cudaGraphExec_t graphExec,
                                                 unsigned long long *flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphExecGetFlags"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1594,7 +1674,7 @@ cudaError_t acu_sim_entry_cudaGraphExecGetFlags(cudaGraphExec_t graphExec,
 
 SIM_ENTRY(cudaGraphExecGetId, cudaGraphExecGetId, cudaGraphExecGetId)
 cudaError_t acu_sim_entry_cudaGraphExecGetId(cudaGraphExec_t hGraphExec, unsigned int *graphID) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphExecGetId"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1607,7 +1687,8 @@ SIM_ENTRY(cudaGraphExecHostNodeSetParams, cudaGraphExecHostNodeSetParams,
 cudaError_t acu_sim_entry_cudaGraphExecHostNodeSetParams(
     cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
     const struct cudaHostNodeParams *pNodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphExecHostNodeSetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1620,7 +1701,8 @@ SIM_ENTRY(cudaGraphExecKernelNodeSetParams, cudaGraphExecKernelNodeSetParams,
 cudaError_t acu_sim_entry_cudaGraphExecKernelNodeSetParams(
     cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
     const struct cudaKernelNodeParams *pNodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphExecKernelNodeSetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1632,7 +1714,8 @@ SIM_ENTRY(cudaGraphExecMemcpyNodeSetParams, cudaGraphExecMemcpyNodeSetParams,
           cudaGraphExecMemcpyNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParams(
     cudaGraphExec_t hGraphExec, cudaGraphNode_t node, const struct cudaMemcpy3DParms *pNodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphExecMemcpyNodeSetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1646,7 +1729,8 @@ cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGr
                                                              cudaGraphNode_t node, void *dst,
                                                              const void *src, size_t count,
                                                              enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphExecMemcpyNodeSetParams1D"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1662,7 +1746,8 @@ cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphEx
                                                                      void *dst, const void *symbol,
                                                                      size_t count, size_t offset,
                                                                      enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphExecMemcpyNodeSetParamsFromSymbol"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1679,7 +1764,8 @@ cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec
                                                                    const void *src, size_t count,
                                                                    size_t offset,
                                                                    enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphExecMemcpyNodeSetParamsToSymbol"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1692,7 +1778,8 @@ SIM_ENTRY(cudaGraphExecMemsetNodeSetParams, cudaGraphExecMemsetNodeSetParams,
           cudaGraphExecMemsetNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExecMemsetNodeSetParams(
     cudaGraphExec_t hGraphExec, cudaGraphNode_t node, const struct cudaMemsetParams *pNodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphExecMemsetNodeSetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1704,7 +1791,8 @@ SIM_ENTRY(cudaGraphExecNodeSetParams, cudaGraphExecNodeSetParams, cudaGraphExecN
 cudaError_t acu_sim_entry_cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec,
                                                      cudaGraphNode_t node,
                                                      struct cudaGraphNodeParams *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphExecNodeSetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1715,7 +1803,7 @@ cudaError_t acu_sim_entry_cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec,
 SIM_ENTRY(cudaGraphExecUpdate, cudaGraphExecUpdate, cudaGraphExecUpdate)
 cudaError_t acu_sim_entry_cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph,
                                               cudaGraphExecUpdateResultInfo *resultInfo) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphExecUpdate"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_NOTHING);
     if (!result)
@@ -1728,7 +1816,8 @@ SIM_ENTRY(cudaGraphExternalSemaphoresSignalNodeGetParams,
           cudaGraphExternalSemaphoresSignalNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresSignalNodeGetParams(
     cudaGraphNode_t hNode, struct cudaExternalSemaphoreSignalNodeParams *params_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphExternalSemaphoresSignalNodeGetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1741,7 +1830,8 @@ SIM_ENTRY(cudaGraphExternalSemaphoresSignalNodeSetParams,
           cudaGraphExternalSemaphoresSignalNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresSignalNodeSetParams(
     cudaGraphNode_t hNode, const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphExternalSemaphoresSignalNodeSetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1754,7 +1844,8 @@ SIM_ENTRY(cudaGraphExternalSemaphoresWaitNodeGetParams,
           cudaGraphExternalSemaphoresWaitNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresWaitNodeGetParams(
     cudaGraphNode_t hNode, struct cudaExternalSemaphoreWaitNodeParams *params_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphExternalSemaphoresWaitNodeGetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1767,7 +1858,8 @@ SIM_ENTRY(cudaGraphExternalSemaphoresWaitNodeSetParams,
           cudaGraphExternalSemaphoresWaitNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresWaitNodeSetParams(
     cudaGraphNode_t hNode, const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphExternalSemaphoresWaitNodeSetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1779,7 +1871,7 @@ SIM_ENTRY(cudaGraphGetEdges, cudaGraphGetEdges, cudaGraphGetEdges)
 cudaError_t acu_sim_entry_cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from,
                                             cudaGraphNode_t *to, cudaGraphEdgeData *edgeData,
                                             size_t *numEdges) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphGetEdges"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1789,7 +1881,7 @@ cudaError_t acu_sim_entry_cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *
 
 SIM_ENTRY(cudaGraphGetId, cudaGraphGetId, cudaGraphGetId)
 cudaError_t acu_sim_entry_cudaGraphGetId(cudaGraph_t hGraph, unsigned int *graphID) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphGetId"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1800,7 +1892,7 @@ cudaError_t acu_sim_entry_cudaGraphGetId(cudaGraph_t hGraph, unsigned int *graph
 SIM_ENTRY(cudaGraphGetNodes, cudaGraphGetNodes, cudaGraphGetNodes)
 cudaError_t acu_sim_entry_cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes,
                                             size_t *numNodes) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphGetNodes"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1811,7 +1903,7 @@ cudaError_t acu_sim_entry_cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *
 SIM_ENTRY(cudaGraphGetRootNodes, cudaGraphGetRootNodes, cudaGraphGetRootNodes)
 cudaError_t acu_sim_entry_cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *pRootNodes,
                                                 size_t *pNumRootNodes) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphGetRootNodes"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1822,7 +1914,8 @@ cudaError_t acu_sim_entry_cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode
 SIM_ENTRY(cudaGraphHostNodeGetParams, cudaGraphHostNodeGetParams, cudaGraphHostNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphHostNodeGetParams(cudaGraphNode_t node,
                                                      struct cudaHostNodeParams *pNodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphHostNodeGetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1833,7 +1926,8 @@ cudaError_t acu_sim_entry_cudaGraphHostNodeGetParams(cudaGraphNode_t node,
 SIM_ENTRY(cudaGraphHostNodeSetParams, cudaGraphHostNodeSetParams, cudaGraphHostNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphHostNodeSetParams(cudaGraphNode_t node,
                                                      const struct cudaHostNodeParams *pNodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphHostNodeSetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1844,7 +1938,7 @@ cudaError_t acu_sim_entry_cudaGraphHostNodeSetParams(cudaGraphNode_t node,
 SIM_ENTRY(cudaGraphInstantiate, cudaGraphInstantiate, cudaGraphInstantiate)
 cudaError_t acu_sim_entry_cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
                                                unsigned long long flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphInstantiate"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1857,7 +1951,8 @@ SIM_ENTRY(cudaGraphInstantiateWithFlags, cudaGraphInstantiateWithFlags,
 cudaError_t acu_sim_entry_cudaGraphInstantiateWithFlags(cudaGraphExec_t *pGraphExec,
                                                         cudaGraph_t graph,
                                                         unsigned long long flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphInstantiateWithFlags"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1869,7 +1964,8 @@ SIM_ENTRY(cudaGraphInstantiateWithParams, cudaGraphInstantiateWithParams,
           cudaGraphInstantiateWithParams)
 cudaError_t acu_sim_entry_cudaGraphInstantiateWithParams(
     cudaGraphExec_t *pGraphExec, cudaGraph_t graph, cudaGraphInstantiateParams *instantiateParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphInstantiateWithParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1881,7 +1977,8 @@ SIM_ENTRY(cudaGraphInstantiateWithParams, cudaGraphInstantiateWithParams_ptsz,
           cudaGraphInstantiateWithParams_ptsz)
 cudaError_t acu_sim_entry_cudaGraphInstantiateWithParams_ptsz(
     cudaGraphExec_t *pGraphExec, cudaGraph_t graph, cudaGraphInstantiateParams *instantiateParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphInstantiateWithParams_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1893,7 +1990,8 @@ SIM_ENTRY(cudaGraphKernelNodeCopyAttributes, cudaGraphKernelNodeCopyAttributes,
           cudaGraphKernelNodeCopyAttributes)
 cudaError_t acu_sim_entry_cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst,
                                                             cudaGraphNode_t hSrc) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphKernelNodeCopyAttributes"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1906,7 +2004,8 @@ SIM_ENTRY(cudaGraphKernelNodeGetAttribute, cudaGraphKernelNodeGetAttribute,
 cudaError_t acu_sim_entry_cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode,
                                                           cudaLaunchAttributeID attr,
                                                           cudaLaunchAttributeValue *value_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphKernelNodeGetAttribute"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1917,7 +2016,8 @@ cudaError_t acu_sim_entry_cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode,
 SIM_ENTRY(cudaGraphKernelNodeGetParams, cudaGraphKernelNodeGetParams, cudaGraphKernelNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
                                                        struct cudaKernelNodeParams *pNodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphKernelNodeGetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1930,7 +2030,8 @@ SIM_ENTRY(cudaGraphKernelNodeSetAttribute, cudaGraphKernelNodeSetAttribute,
 cudaError_t acu_sim_entry_cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode,
                                                           cudaLaunchAttributeID attr,
                                                           const cudaLaunchAttributeValue *value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphKernelNodeSetAttribute"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1941,7 +2042,8 @@ cudaError_t acu_sim_entry_cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode,
 SIM_ENTRY(cudaGraphKernelNodeSetParams, cudaGraphKernelNodeSetParams, cudaGraphKernelNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphKernelNodeSetParams(
     cudaGraphNode_t node, const struct cudaKernelNodeParams *pNodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphKernelNodeSetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1951,7 +2053,7 @@ cudaError_t acu_sim_entry_cudaGraphKernelNodeSetParams(
 
 SIM_ENTRY(cudaGraphLaunch, cudaGraphLaunch, cudaGraphLaunch)
 cudaError_t acu_sim_entry_cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphLaunch"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1961,7 +2063,8 @@ cudaError_t acu_sim_entry_cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_
 
 SIM_ENTRY(cudaGraphLaunch, cudaGraphLaunch_ptsz, cudaGraphLaunch_ptsz)
 cudaError_t acu_sim_entry_cudaGraphLaunch_ptsz(cudaGraphExec_t graphExec, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphLaunch_ptsz",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1973,7 +2076,8 @@ SIM_ENTRY(cudaGraphMemAllocNodeGetParams, cudaGraphMemAllocNodeGetParams,
           cudaGraphMemAllocNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphMemAllocNodeGetParams(
     cudaGraphNode_t node, struct cudaMemAllocNodeParams *params_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphMemAllocNodeGetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1984,7 +2088,8 @@ cudaError_t acu_sim_entry_cudaGraphMemAllocNodeGetParams(
 SIM_ENTRY(cudaGraphMemFreeNodeGetParams, cudaGraphMemFreeNodeGetParams,
           cudaGraphMemFreeNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *dptr_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphMemFreeNodeGetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -1995,7 +2100,8 @@ cudaError_t acu_sim_entry_cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, vo
 SIM_ENTRY(cudaGraphMemcpyNodeGetParams, cudaGraphMemcpyNodeGetParams, cudaGraphMemcpyNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
                                                        struct cudaMemcpy3DParms *pNodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphMemcpyNodeGetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2006,7 +2112,8 @@ cudaError_t acu_sim_entry_cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
 SIM_ENTRY(cudaGraphMemcpyNodeSetParams, cudaGraphMemcpyNodeSetParams, cudaGraphMemcpyNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParams(
     cudaGraphNode_t node, const struct cudaMemcpy3DParms *pNodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphMemcpyNodeSetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2019,7 +2126,8 @@ SIM_ENTRY(cudaGraphMemcpyNodeSetParams1D, cudaGraphMemcpyNodeSetParams1D,
 cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *dst,
                                                          const void *src, size_t count,
                                                          enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphMemcpyNodeSetParams1D"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2033,7 +2141,8 @@ cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t
                                                                  const void *symbol, size_t count,
                                                                  size_t offset,
                                                                  enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphMemcpyNodeSetParamsFromSymbol"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2048,7 +2157,8 @@ cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t n
                                                                const void *symbol, const void *src,
                                                                size_t count, size_t offset,
                                                                enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphMemcpyNodeSetParamsToSymbol"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2060,7 +2170,8 @@ cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t n
 SIM_ENTRY(cudaGraphMemsetNodeGetParams, cudaGraphMemsetNodeGetParams, cudaGraphMemsetNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphMemsetNodeGetParams(cudaGraphNode_t node,
                                                        struct cudaMemsetParams *pNodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphMemsetNodeGetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2071,7 +2182,8 @@ cudaError_t acu_sim_entry_cudaGraphMemsetNodeGetParams(cudaGraphNode_t node,
 SIM_ENTRY(cudaGraphMemsetNodeSetParams, cudaGraphMemsetNodeSetParams, cudaGraphMemsetNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphMemsetNodeSetParams(cudaGraphNode_t node,
                                                        const struct cudaMemsetParams *pNodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphMemsetNodeSetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2083,7 +2195,8 @@ SIM_ENTRY(cudaGraphNodeFindInClone, cudaGraphNodeFindInClone, cudaGraphNodeFindI
 cudaError_t acu_sim_entry_cudaGraphNodeFindInClone(cudaGraphNode_t *pNode,
                                                    cudaGraphNode_t originalNode,
                                                    cudaGraph_t clonedGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphNodeFindInClone"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2095,7 +2208,8 @@ SIM_ENTRY(cudaGraphNodeGetContainingGraph, cudaGraphNodeGetContainingGraph,
           cudaGraphNodeGetContainingGraph)
 cudaError_t acu_sim_entry_cudaGraphNodeGetContainingGraph(cudaGraphNode_t hNode,
                                                           cudaGraph_t *phGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphNodeGetContainingGraph"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2108,7 +2222,8 @@ cudaError_t acu_sim_entry_cudaGraphNodeGetDependencies(cudaGraphNode_t node,
                                                        cudaGraphNode_t *pDependencies,
                                                        cudaGraphEdgeData *edgeData,
                                                        size_t *pNumDependencies) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphNodeGetDependencies"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2123,7 +2238,8 @@ cudaError_t acu_sim_entry_cudaGraphNodeGetDependentNodes(cudaGraphNode_t node,
                                                          cudaGraphNode_t *pDependentNodes,
                                                          cudaGraphEdgeData *edgeData,
                                                          size_t *pNumDependentNodes) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphNodeGetDependentNodes"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2135,7 +2251,8 @@ cudaError_t acu_sim_entry_cudaGraphNodeGetDependentNodes(cudaGraphNode_t node,
 SIM_ENTRY(cudaGraphNodeGetEnabled, cudaGraphNodeGetEnabled, cudaGraphNodeGetEnabled)
 cudaError_t acu_sim_entry_cudaGraphNodeGetEnabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
                                                   unsigned int *isEnabled) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphNodeGetEnabled"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2145,7 +2262,8 @@ cudaError_t acu_sim_entry_cudaGraphNodeGetEnabled(cudaGraphExec_t hGraphExec, cu
 
 SIM_ENTRY(cudaGraphNodeGetLocalId, cudaGraphNodeGetLocalId, cudaGraphNodeGetLocalId)
 cudaError_t acu_sim_entry_cudaGraphNodeGetLocalId(cudaGraphNode_t hNode, unsigned int *nodeId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphNodeGetLocalId"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2156,7 +2274,7 @@ cudaError_t acu_sim_entry_cudaGraphNodeGetLocalId(cudaGraphNode_t hNode, unsigne
 SIM_ENTRY(cudaGraphNodeGetParams, cudaGraphNodeGetParams, cudaGraphNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphNodeGetParams(cudaGraphNode_t node,
                                                  struct cudaGraphNodeParams *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphNodeGetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2167,7 +2285,8 @@ cudaError_t acu_sim_entry_cudaGraphNodeGetParams(cudaGraphNode_t node,
 SIM_ENTRY(cudaGraphNodeGetToolsId, cudaGraphNodeGetToolsId, cudaGraphNodeGetToolsId)
 cudaError_t acu_sim_entry_cudaGraphNodeGetToolsId(cudaGraphNode_t hNode,
                                                   unsigned long long *toolsNodeId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphNodeGetToolsId"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2178,7 +2297,7 @@ cudaError_t acu_sim_entry_cudaGraphNodeGetToolsId(cudaGraphNode_t hNode,
 SIM_ENTRY(cudaGraphNodeGetType, cudaGraphNodeGetType, cudaGraphNodeGetType)
 cudaError_t acu_sim_entry_cudaGraphNodeGetType(cudaGraphNode_t node,
                                                enum cudaGraphNodeType *pType) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphNodeGetType"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2189,7 +2308,8 @@ cudaError_t acu_sim_entry_cudaGraphNodeGetType(cudaGraphNode_t node,
 SIM_ENTRY(cudaGraphNodeSetEnabled, cudaGraphNodeSetEnabled, cudaGraphNodeSetEnabled)
 cudaError_t acu_sim_entry_cudaGraphNodeSetEnabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
                                                   unsigned int isEnabled) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphNodeSetEnabled"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2200,7 +2320,7 @@ cudaError_t acu_sim_entry_cudaGraphNodeSetEnabled(cudaGraphExec_t hGraphExec, cu
 SIM_ENTRY(cudaGraphNodeSetParams, cudaGraphNodeSetParams, cudaGraphNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphNodeSetParams(cudaGraphNode_t node,
                                                  struct cudaGraphNodeParams *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphNodeSetParams"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2211,7 +2331,8 @@ cudaError_t acu_sim_entry_cudaGraphNodeSetParams(cudaGraphNode_t node,
 SIM_ENTRY(cudaGraphReleaseUserObject, cudaGraphReleaseUserObject, cudaGraphReleaseUserObject)
 cudaError_t acu_sim_entry_cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object,
                                                      unsigned int count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphReleaseUserObject"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2225,7 +2346,8 @@ cudaError_t acu_sim_entry_cudaGraphRemoveDependencies(cudaGraph_t graph,
                                                       const cudaGraphNode_t *to,
                                                       const cudaGraphEdgeData *edgeData,
                                                       size_t numDependencies) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphRemoveDependencies"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2236,7 +2358,8 @@ cudaError_t acu_sim_entry_cudaGraphRemoveDependencies(cudaGraph_t graph,
 SIM_ENTRY(cudaGraphRetainUserObject, cudaGraphRetainUserObject, cudaGraphRetainUserObject)
 cudaError_t acu_sim_entry_cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object,
                                                     unsigned int count, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphRetainUserObject"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2246,7 +2369,7 @@ cudaError_t acu_sim_entry_cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserO
 
 SIM_ENTRY(cudaGraphUpload, cudaGraphUpload, cudaGraphUpload)
 cudaError_t acu_sim_entry_cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphUpload"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2256,7 +2379,8 @@ cudaError_t acu_sim_entry_cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_
 
 SIM_ENTRY(cudaGraphUpload, cudaGraphUpload_ptsz, cudaGraphUpload_ptsz)
 cudaError_t acu_sim_entry_cudaGraphUpload_ptsz(cudaGraphExec_t graphExec, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGraphUpload_ptsz",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2267,7 +2391,8 @@ cudaError_t acu_sim_entry_cudaGraphUpload_ptsz(cudaGraphExec_t graphExec, cudaSt
 SIM_ENTRY(cudaGraphicsEGLRegisterImage, cudaGraphicsEGLRegisterImage, cudaGraphicsEGLRegisterImage)
 cudaError_t acu_sim_entry_cudaGraphicsEGLRegisterImage(struct cudaGraphicsResource **pCudaResource,
                                                        EGLImageKHR image, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphicsEGLRegisterImage"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2278,7 +2403,8 @@ cudaError_t acu_sim_entry_cudaGraphicsEGLRegisterImage(struct cudaGraphicsResour
 SIM_ENTRY(cudaGraphicsGLRegisterBuffer, cudaGraphicsGLRegisterBuffer, cudaGraphicsGLRegisterBuffer)
 cudaError_t acu_sim_entry_cudaGraphicsGLRegisterBuffer(struct cudaGraphicsResource **resource,
                                                        GLuint buffer, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphicsGLRegisterBuffer"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2290,7 +2416,8 @@ SIM_ENTRY(cudaGraphicsGLRegisterImage, cudaGraphicsGLRegisterImage, cudaGraphics
 cudaError_t acu_sim_entry_cudaGraphicsGLRegisterImage(struct cudaGraphicsResource **resource,
                                                       GLuint image, GLenum target,
                                                       unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphicsGLRegisterImage"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2301,7 +2428,8 @@ cudaError_t acu_sim_entry_cudaGraphicsGLRegisterImage(struct cudaGraphicsResourc
 SIM_ENTRY(cudaGraphicsMapResources, cudaGraphicsMapResources, cudaGraphicsMapResources)
 cudaError_t acu_sim_entry_cudaGraphicsMapResources(int count, cudaGraphicsResource_t *resources,
                                                    cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphicsMapResources"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2315,7 +2443,8 @@ cudaError_t acu_sim_entry_cudaGraphicsResourceGetMappedEglFrame(cudaEglFrame *eg
                                                                 cudaGraphicsResource_t resource,
                                                                 unsigned int index,
                                                                 unsigned int mipLevel) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphicsResourceGetMappedEglFrame"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2327,7 +2456,8 @@ SIM_ENTRY(cudaGraphicsResourceGetMappedMipmappedArray, cudaGraphicsResourceGetMa
           cudaGraphicsResourceGetMappedMipmappedArray)
 cudaError_t acu_sim_entry_cudaGraphicsResourceGetMappedMipmappedArray(
     cudaMipmappedArray_t *mipmappedArray, cudaGraphicsResource_t resource) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphicsResourceGetMappedMipmappedArray"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2339,7 +2469,8 @@ SIM_ENTRY(cudaGraphicsResourceGetMappedPointer, cudaGraphicsResourceGetMappedPoi
           cudaGraphicsResourceGetMappedPointer)
 cudaError_t acu_sim_entry_cudaGraphicsResourceGetMappedPointer(void **devPtr, size_t *size,
                                                                cudaGraphicsResource_t resource) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphicsResourceGetMappedPointer"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2351,7 +2482,8 @@ SIM_ENTRY(cudaGraphicsResourceSetMapFlags, cudaGraphicsResourceSetMapFlags,
           cudaGraphicsResourceSetMapFlags)
 cudaError_t acu_sim_entry_cudaGraphicsResourceSetMapFlags(cudaGraphicsResource_t resource,
                                                           unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphicsResourceSetMapFlags"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2365,7 +2497,8 @@ cudaError_t acu_sim_entry_cudaGraphicsSubResourceGetMappedArray(cudaArray_t *arr
                                                                 cudaGraphicsResource_t resource,
                                                                 unsigned int arrayIndex,
                                                                 unsigned int mipLevel) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphicsSubResourceGetMappedArray"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2377,7 +2510,8 @@ cudaError_t acu_sim_entry_cudaGraphicsSubResourceGetMappedArray(cudaArray_t *arr
 SIM_ENTRY(cudaGraphicsUnmapResources, cudaGraphicsUnmapResources, cudaGraphicsUnmapResources)
 cudaError_t acu_sim_entry_cudaGraphicsUnmapResources(int count, cudaGraphicsResource_t *resources,
                                                      cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphicsUnmapResources"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2388,7 +2522,8 @@ cudaError_t acu_sim_entry_cudaGraphicsUnmapResources(int count, cudaGraphicsReso
 SIM_ENTRY(cudaGraphicsUnregisterResource, cudaGraphicsUnregisterResource,
           cudaGraphicsUnregisterResource)
 cudaError_t acu_sim_entry_cudaGraphicsUnregisterResource(cudaGraphicsResource_t resource) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphicsUnregisterResource"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2400,7 +2535,8 @@ SIM_ENTRY(cudaGraphicsVDPAURegisterOutputSurface, cudaGraphicsVDPAURegisterOutpu
           cudaGraphicsVDPAURegisterOutputSurface)
 cudaError_t acu_sim_entry_cudaGraphicsVDPAURegisterOutputSurface(
     struct cudaGraphicsResource **resource, VdpOutputSurface vdpSurface, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphicsVDPAURegisterOutputSurface"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2412,7 +2548,8 @@ SIM_ENTRY(cudaGraphicsVDPAURegisterVideoSurface, cudaGraphicsVDPAURegisterVideoS
           cudaGraphicsVDPAURegisterVideoSurface)
 cudaError_t acu_sim_entry_cudaGraphicsVDPAURegisterVideoSurface(
     struct cudaGraphicsResource **resource, VdpVideoSurface vdpSurface, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaGraphicsVDPAURegisterVideoSurface"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2424,7 +2561,7 @@ SIM_ENTRY(cudaGreenCtxCreate, cudaGreenCtxCreate, cudaGreenCtxCreate)
 cudaError_t acu_sim_entry_cudaGreenCtxCreate(cudaExecutionContext_t *phCtx,
                                              cudaDevResourceDesc_t desc, int device,
                                              unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGreenCtxCreate"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2434,7 +2571,7 @@ cudaError_t acu_sim_entry_cudaGreenCtxCreate(cudaExecutionContext_t *phCtx,
 
 SIM_ENTRY(cudaHostAlloc, cudaHostAlloc, cudaHostAlloc)
 cudaError_t acu_sim_entry_cudaHostAlloc(void **pHost, size_t size, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaHostAlloc"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2445,7 +2582,8 @@ cudaError_t acu_sim_entry_cudaHostAlloc(void **pHost, size_t size, unsigned int 
 SIM_ENTRY(cudaHostGetDevicePointer, cudaHostGetDevicePointer, cudaHostGetDevicePointer)
 cudaError_t acu_sim_entry_cudaHostGetDevicePointer(void **pDevice, void *pHost,
                                                    unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaHostGetDevicePointer"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2455,7 +2593,7 @@ cudaError_t acu_sim_entry_cudaHostGetDevicePointer(void **pDevice, void *pHost,
 
 SIM_ENTRY(cudaHostGetFlags, cudaHostGetFlags, cudaHostGetFlags)
 cudaError_t acu_sim_entry_cudaHostGetFlags(unsigned int *pFlags, void *pHost) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaHostGetFlags"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2465,7 +2603,7 @@ cudaError_t acu_sim_entry_cudaHostGetFlags(unsigned int *pFlags, void *pHost) {
 
 SIM_ENTRY(cudaHostRegister, cudaHostRegister, cudaHostRegister)
 cudaError_t acu_sim_entry_cudaHostRegister(void *ptr, size_t size, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaHostRegister"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2477,7 +2615,7 @@ cudaError_t acu_sim_entry_cudaHostRegister(void *ptr, size_t size, unsigned int 
 
 SIM_ENTRY(cudaHostUnregister, cudaHostUnregister, cudaHostUnregister)
 cudaError_t acu_sim_entry_cudaHostUnregister(void *ptr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaHostUnregister"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2490,7 +2628,8 @@ cudaError_t acu_sim_entry_cudaHostUnregister(void *ptr) {
 SIM_ENTRY(cudaImportExternalMemory, cudaImportExternalMemory, cudaImportExternalMemory)
 cudaError_t acu_sim_entry_cudaImportExternalMemory(
     cudaExternalMemory_t *extMem_out, const struct cudaExternalMemoryHandleDesc *memHandleDesc) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaImportExternalMemory"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2502,7 +2641,8 @@ SIM_ENTRY(cudaImportExternalSemaphore, cudaImportExternalSemaphore, cudaImportEx
 cudaError_t acu_sim_entry_cudaImportExternalSemaphore(
     cudaExternalSemaphore_t *extSem_out,
     const struct cudaExternalSemaphoreHandleDesc *semHandleDesc) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaImportExternalSemaphore"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2512,7 +2652,7 @@ cudaError_t acu_sim_entry_cudaImportExternalSemaphore(
 
 SIM_ENTRY(cudaInitDevice, cudaInitDevice, cudaInitDevice)
 cudaError_t acu_sim_entry_cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaInitDevice"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2522,7 +2662,7 @@ cudaError_t acu_sim_entry_cudaInitDevice(int device, unsigned int deviceFlags, u
 
 SIM_ENTRY(cudaIpcCloseMemHandle, cudaIpcCloseMemHandle, cudaIpcCloseMemHandle)
 cudaError_t acu_sim_entry_cudaIpcCloseMemHandle(void *devPtr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaIpcCloseMemHandle"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2532,7 +2672,7 @@ cudaError_t acu_sim_entry_cudaIpcCloseMemHandle(void *devPtr) {
 
 SIM_ENTRY(cudaIpcGetEventHandle, cudaIpcGetEventHandle, cudaIpcGetEventHandle)
 cudaError_t acu_sim_entry_cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaIpcGetEventHandle"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -2542,7 +2682,7 @@ cudaError_t acu_sim_entry_cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cu
 
 SIM_ENTRY(cudaIpcGetMemHandle, cudaIpcGetMemHandle, cudaIpcGetMemHandle)
 cudaError_t acu_sim_entry_cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *devPtr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaIpcGetMemHandle"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2552,7 +2692,7 @@ cudaError_t acu_sim_entry_cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *
 
 SIM_ENTRY(cudaIpcOpenEventHandle, cudaIpcOpenEventHandle, cudaIpcOpenEventHandle)
 cudaError_t acu_sim_entry_cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t handle) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaIpcOpenEventHandle"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2563,7 +2703,7 @@ cudaError_t acu_sim_entry_cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEven
 SIM_ENTRY(cudaIpcOpenMemHandle, cudaIpcOpenMemHandle, cudaIpcOpenMemHandle)
 cudaError_t acu_sim_entry_cudaIpcOpenMemHandle(void **devPtr, cudaIpcMemHandle_t handle,
                                                unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaIpcOpenMemHandle"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2576,7 +2716,8 @@ SIM_ENTRY(cudaKernelSetAttributeForDevice, cudaKernelSetAttributeForDevice,
 cudaError_t acu_sim_entry_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
                                                           enum cudaFuncAttribute attr, int value,
                                                           int device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaKernelSetAttributeForDevice"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2588,7 +2729,8 @@ SIM_ENTRY(cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel, cudaLaunchCo
 cudaError_t acu_sim_entry_cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim,
                                                       void **args, size_t sharedMem,
                                                       cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaLaunchCooperativeKernel"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2602,7 +2744,8 @@ SIM_ENTRY(cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel_ptsz,
 cudaError_t acu_sim_entry_cudaLaunchCooperativeKernel_ptsz(const void *func, dim3 gridDim,
                                                            dim3 blockDim, void **args,
                                                            size_t sharedMem, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaLaunchCooperativeKernel_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2613,7 +2756,7 @@ cudaError_t acu_sim_entry_cudaLaunchCooperativeKernel_ptsz(const void *func, dim
 
 SIM_ENTRY(cudaLaunchHostFunc, cudaLaunchHostFunc, cudaLaunchHostFunc)
 cudaError_t acu_sim_entry_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userData) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaLaunchHostFunc"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -2624,7 +2767,8 @@ cudaError_t acu_sim_entry_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t f
 SIM_ENTRY(cudaLaunchHostFunc, cudaLaunchHostFunc_ptsz, cudaLaunchHostFunc_ptsz)
 cudaError_t acu_sim_entry_cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostFn_t fn,
                                                   void *userData) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaLaunchHostFunc_ptsz",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -2635,7 +2779,7 @@ cudaError_t acu_sim_entry_cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostF
 SIM_ENTRY(cudaLaunchHostFunc_v2, cudaLaunchHostFunc_v2, cudaLaunchHostFunc_v2)
 cudaError_t acu_sim_entry_cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_t fn,
                                                 void *userData, unsigned int syncMode) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaLaunchHostFunc_v2"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -2646,7 +2790,8 @@ cudaError_t acu_sim_entry_cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_
 SIM_ENTRY(cudaLaunchHostFunc_v2, cudaLaunchHostFunc_v2_ptsz, cudaLaunchHostFunc_v2_ptsz)
 cudaError_t acu_sim_entry_cudaLaunchHostFunc_v2_ptsz(cudaStream_t stream, cudaHostFn_t fn,
                                                      void *userData, unsigned int syncMode) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaLaunchHostFunc_v2_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -2657,7 +2802,7 @@ cudaError_t acu_sim_entry_cudaLaunchHostFunc_v2_ptsz(cudaStream_t stream, cudaHo
 SIM_ENTRY(cudaLaunchKernel, cudaLaunchKernel, cudaLaunchKernel)
 cudaError_t acu_sim_entry_cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim,
                                            void **args, size_t sharedMem, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaLaunchKernel"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2669,7 +2814,8 @@ SIM_ENTRY(cudaLaunchKernel, cudaLaunchKernel_ptsz, cudaLaunchKernel_ptsz)
 cudaError_t acu_sim_entry_cudaLaunchKernel_ptsz(const void *func, dim3 gridDim, dim3 blockDim,
                                                 void **args, size_t sharedMem,
                                                 cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaLaunchKernel_ptsz",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2680,7 +2826,7 @@ cudaError_t acu_sim_entry_cudaLaunchKernel_ptsz(const void *func, dim3 gridDim, 
 SIM_ENTRY(cudaLaunchKernelExC, cudaLaunchKernelExC, cudaLaunchKernelExC)
 cudaError_t acu_sim_entry_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func,
                                               void **args) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaLaunchKernelExC"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2691,7 +2837,8 @@ cudaError_t acu_sim_entry_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, 
 SIM_ENTRY(cudaLaunchKernelExC, cudaLaunchKernelExC_ptsz, cudaLaunchKernelExC_ptsz)
 cudaError_t acu_sim_entry_cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config,
                                                    const void *func, void **args) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaLaunchKernelExC_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2702,7 +2849,8 @@ cudaError_t acu_sim_entry_cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *con
 SIM_ENTRY(cudaLibraryEnumerateKernels, cudaLibraryEnumerateKernels, cudaLibraryEnumerateKernels)
 cudaError_t acu_sim_entry_cudaLibraryEnumerateKernels(cudaKernel_t *kernels,
                                                       unsigned int numKernels, cudaLibrary_t lib) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaLibraryEnumerateKernels"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2713,7 +2861,7 @@ cudaError_t acu_sim_entry_cudaLibraryEnumerateKernels(cudaKernel_t *kernels,
 SIM_ENTRY(cudaLibraryGetGlobal, cudaLibraryGetGlobal, cudaLibraryGetGlobal)
 cudaError_t acu_sim_entry_cudaLibraryGetGlobal(void **dptr, size_t *bytes, cudaLibrary_t library,
                                                const char *name) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaLibraryGetGlobal"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2724,7 +2872,7 @@ cudaError_t acu_sim_entry_cudaLibraryGetGlobal(void **dptr, size_t *bytes, cudaL
 SIM_ENTRY(cudaLibraryGetKernel, cudaLibraryGetKernel, cudaLibraryGetKernel)
 cudaError_t acu_sim_entry_cudaLibraryGetKernel(cudaKernel_t *pKernel, cudaLibrary_t library,
                                                const char *name) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaLibraryGetKernel"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2734,7 +2882,8 @@ cudaError_t acu_sim_entry_cudaLibraryGetKernel(cudaKernel_t *pKernel, cudaLibrar
 
 SIM_ENTRY(cudaLibraryGetKernelCount, cudaLibraryGetKernelCount, cudaLibraryGetKernelCount)
 cudaError_t acu_sim_entry_cudaLibraryGetKernelCount(unsigned int *count, cudaLibrary_t lib) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaLibraryGetKernelCount"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2745,7 +2894,7 @@ cudaError_t acu_sim_entry_cudaLibraryGetKernelCount(unsigned int *count, cudaLib
 SIM_ENTRY(cudaLibraryGetManaged, cudaLibraryGetManaged, cudaLibraryGetManaged)
 cudaError_t acu_sim_entry_cudaLibraryGetManaged(void **dptr, size_t *bytes, cudaLibrary_t library,
                                                 const char *name) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaLibraryGetManaged"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2757,7 +2906,8 @@ SIM_ENTRY(cudaLibraryGetUnifiedFunction, cudaLibraryGetUnifiedFunction,
           cudaLibraryGetUnifiedFunction)
 cudaError_t acu_sim_entry_cudaLibraryGetUnifiedFunction(void **fptr, cudaLibrary_t library,
                                                         const char *symbol) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaLibraryGetUnifiedFunction"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2772,7 +2922,7 @@ cudaError_t acu_sim_entry_cudaLibraryLoadData(cudaLibrary_t *library, const void
                                               enum cudaLibraryOption *libraryOptions,
                                               void **libraryOptionValues,
                                               unsigned int numLibraryOptions) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaLibraryLoadData"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2790,7 +2940,8 @@ cudaError_t acu_sim_entry_cudaLibraryLoadFromFile(cudaLibrary_t *library, const 
                                                   enum cudaLibraryOption *libraryOptions,
                                                   void **libraryOptionValues,
                                                   unsigned int numLibraryOptions) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaLibraryLoadFromFile"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2802,7 +2953,7 @@ cudaError_t acu_sim_entry_cudaLibraryLoadFromFile(cudaLibrary_t *library, const 
 
 SIM_ENTRY(cudaLibraryUnload, cudaLibraryUnload, cudaLibraryUnload)
 cudaError_t acu_sim_entry_cudaLibraryUnload(cudaLibrary_t library) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaLibraryUnload"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -2814,7 +2965,7 @@ cudaError_t acu_sim_entry_cudaLibraryUnload(cudaLibrary_t library) {
 
 SIM_ENTRY(cudaLogsCurrent, cudaLogsCurrent, cudaLogsCurrent)
 cudaError_t acu_sim_entry_cudaLogsCurrent(cudaLogIterator *iterator_out, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaLogsCurrent"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2825,7 +2976,7 @@ cudaError_t acu_sim_entry_cudaLogsCurrent(cudaLogIterator *iterator_out, unsigne
 SIM_ENTRY(cudaLogsDumpToFile, cudaLogsDumpToFile, cudaLogsDumpToFile)
 cudaError_t acu_sim_entry_cudaLogsDumpToFile(cudaLogIterator *iterator, const char *pathToFile,
                                              unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaLogsDumpToFile"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2836,7 +2987,7 @@ cudaError_t acu_sim_entry_cudaLogsDumpToFile(cudaLogIterator *iterator, const ch
 SIM_ENTRY(cudaLogsDumpToMemory, cudaLogsDumpToMemory, cudaLogsDumpToMemory)
 cudaError_t acu_sim_entry_cudaLogsDumpToMemory(cudaLogIterator *iterator, char *buffer,
                                                size_t *size, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaLogsDumpToMemory"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2847,7 +2998,8 @@ cudaError_t acu_sim_entry_cudaLogsDumpToMemory(cudaLogIterator *iterator, char *
 SIM_ENTRY(cudaLogsRegisterCallback, cudaLogsRegisterCallback, cudaLogsRegisterCallback)
 cudaError_t acu_sim_entry_cudaLogsRegisterCallback(cudaLogsCallback_t callbackFunc, void *userData,
                                                    cudaLogsCallbackHandle *callback_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaLogsRegisterCallback"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2857,7 +3009,8 @@ cudaError_t acu_sim_entry_cudaLogsRegisterCallback(cudaLogsCallback_t callbackFu
 
 SIM_ENTRY(cudaLogsUnregisterCallback, cudaLogsUnregisterCallback, cudaLogsUnregisterCallback)
 cudaError_t acu_sim_entry_cudaLogsUnregisterCallback(cudaLogsCallbackHandle callback) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaLogsUnregisterCallback"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -2867,7 +3020,7 @@ cudaError_t acu_sim_entry_cudaLogsUnregisterCallback(cudaLogsCallbackHandle call
 
 SIM_ENTRY(cudaMalloc, cudaMalloc, cudaMalloc)
 cudaError_t acu_sim_entry_cudaMalloc(void **devPtr, size_t size) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMalloc"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -2878,7 +3031,7 @@ cudaError_t acu_sim_entry_cudaMalloc(void **devPtr, size_t size) {
 SIM_ENTRY(cudaMalloc3D, cudaMalloc3D, cudaMalloc3D)
 cudaError_t acu_sim_entry_cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr,
                                        struct cudaExtent extent) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMalloc3D"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2890,7 +3043,7 @@ SIM_ENTRY(cudaMalloc3DArray, cudaMalloc3DArray, cudaMalloc3DArray)
 cudaError_t acu_sim_entry_cudaMalloc3DArray(cudaArray_t *array,
                                             const struct cudaChannelFormatDesc *desc,
                                             struct cudaExtent extent, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMalloc3DArray"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2902,7 +3055,7 @@ SIM_ENTRY(cudaMallocArray, cudaMallocArray, cudaMallocArray)
 cudaError_t acu_sim_entry_cudaMallocArray(cudaArray_t *array,
                                           const struct cudaChannelFormatDesc *desc, size_t width,
                                           size_t height, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMallocArray"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2912,7 +3065,7 @@ cudaError_t acu_sim_entry_cudaMallocArray(cudaArray_t *array,
 
 SIM_ENTRY(cudaMallocAsync, cudaMallocAsync, cudaMallocAsync)
 cudaError_t acu_sim_entry_cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMallocAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2922,7 +3075,8 @@ cudaError_t acu_sim_entry_cudaMallocAsync(void **devPtr, size_t size, cudaStream
 
 SIM_ENTRY(cudaMallocAsync, cudaMallocAsync_ptsz, cudaMallocAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMallocAsync_ptsz(void **devPtr, size_t size, cudaStream_t hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMallocAsync_ptsz",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2933,7 +3087,8 @@ cudaError_t acu_sim_entry_cudaMallocAsync_ptsz(void **devPtr, size_t size, cudaS
 SIM_ENTRY(cudaMallocFromPoolAsync, cudaMallocFromPoolAsync, cudaMallocFromPoolAsync)
 cudaError_t acu_sim_entry_cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool_t memPool,
                                                   cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMallocFromPoolAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2944,7 +3099,8 @@ cudaError_t acu_sim_entry_cudaMallocFromPoolAsync(void **ptr, size_t size, cudaM
 SIM_ENTRY(cudaMallocFromPoolAsync, cudaMallocFromPoolAsync_ptsz, cudaMallocFromPoolAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMallocFromPoolAsync_ptsz(void **ptr, size_t size,
                                                        cudaMemPool_t memPool, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMallocFromPoolAsync_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2954,7 +3110,7 @@ cudaError_t acu_sim_entry_cudaMallocFromPoolAsync_ptsz(void **ptr, size_t size,
 
 SIM_ENTRY(cudaMallocHost, cudaMallocHost, cudaMallocHost)
 cudaError_t acu_sim_entry_cudaMallocHost(void **ptr, size_t size) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMallocHost"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2964,7 +3120,7 @@ cudaError_t acu_sim_entry_cudaMallocHost(void **ptr, size_t size) {
 
 SIM_ENTRY(cudaMallocManaged, cudaMallocManaged, cudaMallocManaged)
 cudaError_t acu_sim_entry_cudaMallocManaged(void **devPtr, size_t size, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMallocManaged"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2977,7 +3133,8 @@ cudaError_t acu_sim_entry_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmapp
                                                    const struct cudaChannelFormatDesc *desc,
                                                    struct cudaExtent extent, unsigned int numLevels,
                                                    unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMallocMipmappedArray"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -2988,7 +3145,7 @@ cudaError_t acu_sim_entry_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmapp
 SIM_ENTRY(cudaMallocPitch, cudaMallocPitch, cudaMallocPitch)
 cudaError_t acu_sim_entry_cudaMallocPitch(void **devPtr, size_t *pitch, size_t width,
                                           size_t height) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMallocPitch"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3000,7 +3157,7 @@ SIM_ENTRY(cudaMemAdvise, cudaMemAdvise, cudaMemAdvise)
 cudaError_t acu_sim_entry_cudaMemAdvise(const void *devPtr, size_t count,
                                         enum cudaMemoryAdvise advice,
                                         struct cudaMemLocation location) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemAdvise"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3017,7 +3174,8 @@ cudaError_t acu_sim_entry_cudaMemDiscardAndPrefetchBatchAsync(void **dptrs, size
                                                               size_t numPrefetchLocs,
                                                               unsigned long long flags,
                                                               cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemDiscardAndPrefetchBatchAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3033,7 +3191,8 @@ cudaError_t acu_sim_entry_cudaMemDiscardAndPrefetchBatchAsync_ptsz(
     void **dptrs, size_t *sizes, size_t count, struct cudaMemLocation *prefetchLocs,
     size_t *prefetchLocIdxs, size_t numPrefetchLocs, unsigned long long flags,
     cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemDiscardAndPrefetchBatchAsync_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3046,7 +3205,8 @@ cudaError_t acu_sim_entry_cudaMemDiscardAndPrefetchBatchAsync_ptsz(
 SIM_ENTRY(cudaMemDiscardBatchAsync, cudaMemDiscardBatchAsync, cudaMemDiscardBatchAsync)
 cudaError_t acu_sim_entry_cudaMemDiscardBatchAsync(void **dptrs, size_t *sizes, size_t count,
                                                    unsigned long long flags, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemDiscardBatchAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3058,7 +3218,8 @@ SIM_ENTRY(cudaMemDiscardBatchAsync, cudaMemDiscardBatchAsync_ptsz, cudaMemDiscar
 cudaError_t acu_sim_entry_cudaMemDiscardBatchAsync_ptsz(void **dptrs, size_t *sizes, size_t count,
                                                         unsigned long long flags,
                                                         cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemDiscardBatchAsync_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3070,7 +3231,8 @@ SIM_ENTRY(cudaMemGetDefaultMemPool, cudaMemGetDefaultMemPool, cudaMemGetDefaultM
 cudaError_t acu_sim_entry_cudaMemGetDefaultMemPool(cudaMemPool_t *memPool,
                                                    struct cudaMemLocation *location,
                                                    enum cudaMemAllocationType type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemGetDefaultMemPool"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -3080,7 +3242,7 @@ cudaError_t acu_sim_entry_cudaMemGetDefaultMemPool(cudaMemPool_t *memPool,
 
 SIM_ENTRY(cudaMemGetInfo, cudaMemGetInfo, cudaMemGetInfo)
 cudaError_t acu_sim_entry_cudaMemGetInfo(size_t *free, size_t *total) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemGetInfo"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3093,7 +3255,7 @@ cudaError_t acu_sim_entry_cudaMemGetLocationInfo(void *devPtr, size_t size,
                                                  size_t summaryGranularity,
                                                  size_t samplingGranularity,
                                                  struct cudaMemLocation *location_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemGetLocationInfo"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3106,7 +3268,7 @@ SIM_ENTRY(cudaMemGetMemPool, cudaMemGetMemPool, cudaMemGetMemPool)
 cudaError_t acu_sim_entry_cudaMemGetMemPool(cudaMemPool_t *memPool,
                                             struct cudaMemLocation *location,
                                             enum cudaMemAllocationType type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemGetMemPool"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -3117,7 +3279,7 @@ cudaError_t acu_sim_entry_cudaMemGetMemPool(cudaMemPool_t *memPool,
 SIM_ENTRY(cudaMemPoolCreate, cudaMemPoolCreate, cudaMemPoolCreate)
 cudaError_t acu_sim_entry_cudaMemPoolCreate(cudaMemPool_t *memPool,
                                             const struct cudaMemPoolProps *poolProps) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemPoolCreate"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -3129,7 +3291,7 @@ cudaError_t acu_sim_entry_cudaMemPoolCreate(cudaMemPool_t *memPool,
 
 SIM_ENTRY(cudaMemPoolDestroy, cudaMemPoolDestroy, cudaMemPoolDestroy)
 cudaError_t acu_sim_entry_cudaMemPoolDestroy(cudaMemPool_t memPool) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemPoolDestroy"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -3142,7 +3304,8 @@ cudaError_t acu_sim_entry_cudaMemPoolDestroy(cudaMemPool_t memPool) {
 SIM_ENTRY(cudaMemPoolExportPointer, cudaMemPoolExportPointer, cudaMemPoolExportPointer)
 cudaError_t acu_sim_entry_cudaMemPoolExportPointer(struct cudaMemPoolPtrExportData *exportData,
                                                    void *ptr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemPoolExportPointer"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -3157,7 +3320,8 @@ SIM_ENTRY(cudaMemPoolExportToShareableHandle, cudaMemPoolExportToShareableHandle
 cudaError_t acu_sim_entry_cudaMemPoolExportToShareableHandle(
     void *shareableHandle, cudaMemPool_t memPool, enum cudaMemAllocationHandleType handleType,
     unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemPoolExportToShareableHandle"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -3172,7 +3336,7 @@ SIM_ENTRY(cudaMemPoolGetAccess, cudaMemPoolGetAccess, cudaMemPoolGetAccess)
 cudaError_t acu_sim_entry_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags,
                                                cudaMemPool_t memPool,
                                                struct cudaMemLocation *location) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemPoolGetAccess"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -3185,7 +3349,8 @@ cudaError_t acu_sim_entry_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags,
 SIM_ENTRY(cudaMemPoolGetAttribute, cudaMemPoolGetAttribute, cudaMemPoolGetAttribute)
 cudaError_t acu_sim_entry_cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,
                                                   void *value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemPoolGetAttribute"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -3200,7 +3365,8 @@ SIM_ENTRY(cudaMemPoolImportFromShareableHandle, cudaMemPoolImportFromShareableHa
 cudaError_t acu_sim_entry_cudaMemPoolImportFromShareableHandle(
     cudaMemPool_t *memPool, void *shareableHandle, enum cudaMemAllocationHandleType handleType,
     unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemPoolImportFromShareableHandle"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -3214,7 +3380,8 @@ cudaError_t acu_sim_entry_cudaMemPoolImportFromShareableHandle(
 SIM_ENTRY(cudaMemPoolImportPointer, cudaMemPoolImportPointer, cudaMemPoolImportPointer)
 cudaError_t acu_sim_entry_cudaMemPoolImportPointer(void **ptr, cudaMemPool_t memPool,
                                                    struct cudaMemPoolPtrExportData *exportData) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemPoolImportPointer"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -3228,7 +3395,7 @@ SIM_ENTRY(cudaMemPoolSetAccess, cudaMemPoolSetAccess, cudaMemPoolSetAccess)
 cudaError_t acu_sim_entry_cudaMemPoolSetAccess(cudaMemPool_t memPool,
                                                const struct cudaMemAccessDesc *descList,
                                                size_t count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemPoolSetAccess"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -3241,7 +3408,8 @@ cudaError_t acu_sim_entry_cudaMemPoolSetAccess(cudaMemPool_t memPool,
 SIM_ENTRY(cudaMemPoolSetAttribute, cudaMemPoolSetAttribute, cudaMemPoolSetAttribute)
 cudaError_t acu_sim_entry_cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,
                                                   void *value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemPoolSetAttribute"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -3253,7 +3421,7 @@ cudaError_t acu_sim_entry_cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cu
 
 SIM_ENTRY(cudaMemPoolTrimTo, cudaMemPoolTrimTo, cudaMemPoolTrimTo)
 cudaError_t acu_sim_entry_cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minBytesToKeep) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemPoolTrimTo"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -3267,7 +3435,7 @@ SIM_ENTRY(cudaMemPrefetchAsync, cudaMemPrefetchAsync, cudaMemPrefetchAsync)
 cudaError_t acu_sim_entry_cudaMemPrefetchAsync(const void *devPtr, size_t count,
                                                struct cudaMemLocation location, unsigned int flags,
                                                cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemPrefetchAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3279,7 +3447,8 @@ SIM_ENTRY(cudaMemPrefetchAsync, cudaMemPrefetchAsync_ptsz, cudaMemPrefetchAsync_
 cudaError_t acu_sim_entry_cudaMemPrefetchAsync_ptsz(const void *devPtr, size_t count,
                                                     struct cudaMemLocation location,
                                                     unsigned int flags, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemPrefetchAsync_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3292,7 +3461,8 @@ cudaError_t acu_sim_entry_cudaMemPrefetchBatchAsync(void **dptrs, size_t *sizes,
                                                     struct cudaMemLocation *prefetchLocs,
                                                     size_t *prefetchLocIdxs, size_t numPrefetchLocs,
                                                     unsigned long long flags, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemPrefetchBatchAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3308,7 +3478,8 @@ cudaError_t acu_sim_entry_cudaMemPrefetchBatchAsync_ptsz(void **dptrs, size_t *s
                                                          size_t numPrefetchLocs,
                                                          unsigned long long flags,
                                                          cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemPrefetchBatchAsync_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3321,7 +3492,8 @@ SIM_ENTRY(cudaMemRangeGetAttribute, cudaMemRangeGetAttribute, cudaMemRangeGetAtt
 cudaError_t acu_sim_entry_cudaMemRangeGetAttribute(void *data, size_t dataSize,
                                                    enum cudaMemRangeAttribute attribute,
                                                    const void *devPtr, size_t count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemRangeGetAttribute"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3334,7 +3506,8 @@ cudaError_t acu_sim_entry_cudaMemRangeGetAttributes(void **data, size_t *dataSiz
                                                     enum cudaMemRangeAttribute *attributes,
                                                     size_t numAttributes, const void *devPtr,
                                                     size_t count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemRangeGetAttributes"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3347,7 +3520,7 @@ SIM_ENTRY(cudaMemSetMemPool, cudaMemSetMemPool, cudaMemSetMemPool)
 cudaError_t acu_sim_entry_cudaMemSetMemPool(struct cudaMemLocation *location,
                                             enum cudaMemAllocationType type,
                                             cudaMemPool_t memPool) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemSetMemPool"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -3360,7 +3533,7 @@ cudaError_t acu_sim_entry_cudaMemSetMemPool(struct cudaMemLocation *location,
 SIM_ENTRY(cudaMemcpy, cudaMemcpy, cudaMemcpy)
 cudaError_t acu_sim_entry_cudaMemcpy(void *dst, const void *src, size_t count,
                                      enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpy"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -3371,7 +3544,8 @@ cudaError_t acu_sim_entry_cudaMemcpy(void *dst, const void *src, size_t count,
 SIM_ENTRY(cudaMemcpy, cudaMemcpy_ptds, cudaMemcpy_ptds)
 cudaError_t acu_sim_entry_cudaMemcpy_ptds(void *dst, const void *src, size_t count,
                                           enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpy_ptds",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -3382,7 +3556,7 @@ cudaError_t acu_sim_entry_cudaMemcpy_ptds(void *dst, const void *src, size_t cou
 SIM_ENTRY(cudaMemcpy2D, cudaMemcpy2D, cudaMemcpy2D)
 cudaError_t acu_sim_entry_cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch,
                                        size_t width, size_t height, enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpy2D"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3394,7 +3568,8 @@ SIM_ENTRY(cudaMemcpy2D, cudaMemcpy2D_ptds, cudaMemcpy2D_ptds)
 cudaError_t acu_sim_entry_cudaMemcpy2D_ptds(void *dst, size_t dpitch, const void *src,
                                             size_t spitch, size_t width, size_t height,
                                             enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpy2D_ptds",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3408,7 +3583,8 @@ cudaError_t acu_sim_entry_cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t wOffs
                                                    size_t wOffsetSrc, size_t hOffsetSrc,
                                                    size_t width, size_t height,
                                                    enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpy2DArrayToArray"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3423,7 +3599,8 @@ cudaError_t acu_sim_entry_cudaMemcpy2DArrayToArray_ptds(cudaArray_t dst, size_t 
                                                         size_t wOffsetSrc, size_t hOffsetSrc,
                                                         size_t width, size_t height,
                                                         enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpy2DArrayToArray_ptds", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3436,7 +3613,7 @@ SIM_ENTRY(cudaMemcpy2DAsync, cudaMemcpy2DAsync, cudaMemcpy2DAsync)
 cudaError_t acu_sim_entry_cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src,
                                             size_t spitch, size_t width, size_t height,
                                             enum cudaMemcpyKind kind, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpy2DAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3448,7 +3625,8 @@ SIM_ENTRY(cudaMemcpy2DAsync, cudaMemcpy2DAsync_ptsz, cudaMemcpy2DAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpy2DAsync_ptsz(void *dst, size_t dpitch, const void *src,
                                                  size_t spitch, size_t width, size_t height,
                                                  enum cudaMemcpyKind kind, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpy2DAsync_ptsz",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3460,7 +3638,7 @@ SIM_ENTRY(cudaMemcpy2DFromArray, cudaMemcpy2DFromArray, cudaMemcpy2DFromArray)
 cudaError_t acu_sim_entry_cudaMemcpy2DFromArray(void *dst, size_t dpitch, cudaArray_const_t src,
                                                 size_t wOffset, size_t hOffset, size_t width,
                                                 size_t height, enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpy2DFromArray"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3474,7 +3652,8 @@ cudaError_t acu_sim_entry_cudaMemcpy2DFromArray_ptds(void *dst, size_t dpitch,
                                                      cudaArray_const_t src, size_t wOffset,
                                                      size_t hOffset, size_t width, size_t height,
                                                      enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpy2DFromArray_ptds", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3489,7 +3668,8 @@ cudaError_t acu_sim_entry_cudaMemcpy2DFromArrayAsync(void *dst, size_t dpitch,
                                                      size_t hOffset, size_t width, size_t height,
                                                      enum cudaMemcpyKind kind,
                                                      cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpy2DFromArrayAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3505,7 +3685,8 @@ cudaError_t acu_sim_entry_cudaMemcpy2DFromArrayAsync_ptsz(void *dst, size_t dpit
                                                           size_t hOffset, size_t width,
                                                           size_t height, enum cudaMemcpyKind kind,
                                                           cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpy2DFromArrayAsync_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3518,7 +3699,7 @@ SIM_ENTRY(cudaMemcpy2DToArray, cudaMemcpy2DToArray, cudaMemcpy2DToArray)
 cudaError_t acu_sim_entry_cudaMemcpy2DToArray(cudaArray_t dst, size_t wOffset, size_t hOffset,
                                               const void *src, size_t spitch, size_t width,
                                               size_t height, enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpy2DToArray"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3531,7 +3712,8 @@ SIM_ENTRY(cudaMemcpy2DToArray, cudaMemcpy2DToArray_ptds, cudaMemcpy2DToArray_ptd
 cudaError_t acu_sim_entry_cudaMemcpy2DToArray_ptds(cudaArray_t dst, size_t wOffset, size_t hOffset,
                                                    const void *src, size_t spitch, size_t width,
                                                    size_t height, enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpy2DToArray_ptds", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3545,7 +3727,8 @@ cudaError_t acu_sim_entry_cudaMemcpy2DToArrayAsync(cudaArray_t dst, size_t wOffs
                                                    const void *src, size_t spitch, size_t width,
                                                    size_t height, enum cudaMemcpyKind kind,
                                                    cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpy2DToArrayAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3560,7 +3743,8 @@ cudaError_t acu_sim_entry_cudaMemcpy2DToArrayAsync_ptsz(cudaArray_t dst, size_t 
                                                         size_t spitch, size_t width, size_t height,
                                                         enum cudaMemcpyKind kind,
                                                         cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpy2DToArrayAsync_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3571,7 +3755,7 @@ cudaError_t acu_sim_entry_cudaMemcpy2DToArrayAsync_ptsz(cudaArray_t dst, size_t 
 
 SIM_ENTRY(cudaMemcpy3D, cudaMemcpy3D, cudaMemcpy3D)
 cudaError_t acu_sim_entry_cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpy3D"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3581,7 +3765,8 @@ cudaError_t acu_sim_entry_cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
 
 SIM_ENTRY(cudaMemcpy3D, cudaMemcpy3D_ptds, cudaMemcpy3D_ptds)
 cudaError_t acu_sim_entry_cudaMemcpy3D_ptds(const struct cudaMemcpy3DParms *p) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpy3D_ptds",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3592,7 +3777,7 @@ cudaError_t acu_sim_entry_cudaMemcpy3D_ptds(const struct cudaMemcpy3DParms *p) {
 SIM_ENTRY(cudaMemcpy3DAsync, cudaMemcpy3DAsync, cudaMemcpy3DAsync)
 cudaError_t acu_sim_entry_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p,
                                             cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpy3DAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3603,7 +3788,8 @@ cudaError_t acu_sim_entry_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p,
 SIM_ENTRY(cudaMemcpy3DAsync, cudaMemcpy3DAsync_ptsz, cudaMemcpy3DAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpy3DAsync_ptsz(const struct cudaMemcpy3DParms *p,
                                                  cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpy3DAsync_ptsz",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3614,7 +3800,7 @@ cudaError_t acu_sim_entry_cudaMemcpy3DAsync_ptsz(const struct cudaMemcpy3DParms 
 SIM_ENTRY(cudaMemcpy3DBatchAsync, cudaMemcpy3DBatchAsync, cudaMemcpy3DBatchAsync)
 cudaError_t acu_sim_entry_cudaMemcpy3DBatchAsync(size_t numOps, struct cudaMemcpy3DBatchOp *opList,
                                                  unsigned long long flags, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpy3DBatchAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3627,7 +3813,8 @@ cudaError_t acu_sim_entry_cudaMemcpy3DBatchAsync_ptsz(size_t numOps,
                                                       struct cudaMemcpy3DBatchOp *opList,
                                                       unsigned long long flags,
                                                       cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpy3DBatchAsync_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3637,7 +3824,7 @@ cudaError_t acu_sim_entry_cudaMemcpy3DBatchAsync_ptsz(size_t numOps,
 
 SIM_ENTRY(cudaMemcpy3DPeer, cudaMemcpy3DPeer, cudaMemcpy3DPeer)
 cudaError_t acu_sim_entry_cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpy3DPeer"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3647,7 +3834,8 @@ cudaError_t acu_sim_entry_cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p
 
 SIM_ENTRY(cudaMemcpy3DPeer, cudaMemcpy3DPeer_ptds, cudaMemcpy3DPeer_ptds)
 cudaError_t acu_sim_entry_cudaMemcpy3DPeer_ptds(const struct cudaMemcpy3DPeerParms *p) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpy3DPeer_ptds",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3658,7 +3846,7 @@ cudaError_t acu_sim_entry_cudaMemcpy3DPeer_ptds(const struct cudaMemcpy3DPeerPar
 SIM_ENTRY(cudaMemcpy3DPeerAsync, cudaMemcpy3DPeerAsync, cudaMemcpy3DPeerAsync)
 cudaError_t acu_sim_entry_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p,
                                                 cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpy3DPeerAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3669,7 +3857,8 @@ cudaError_t acu_sim_entry_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerPar
 SIM_ENTRY(cudaMemcpy3DPeerAsync, cudaMemcpy3DPeerAsync_ptsz, cudaMemcpy3DPeerAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpy3DPeerAsync_ptsz(const struct cudaMemcpy3DPeerParms *p,
                                                      cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpy3DPeerAsync_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3682,7 +3871,8 @@ SIM_ENTRY(cudaMemcpy3DWithAttributesAsync, cudaMemcpy3DWithAttributesAsync,
 cudaError_t acu_sim_entry_cudaMemcpy3DWithAttributesAsync(struct cudaMemcpy3DBatchOp *op,
                                                           unsigned long long flags,
                                                           cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpy3DWithAttributesAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3695,7 +3885,8 @@ SIM_ENTRY(cudaMemcpy3DWithAttributesAsync, cudaMemcpy3DWithAttributesAsync_ptsz,
 cudaError_t acu_sim_entry_cudaMemcpy3DWithAttributesAsync_ptsz(struct cudaMemcpy3DBatchOp *op,
                                                                unsigned long long flags,
                                                                cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpy3DWithAttributesAsync_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3708,7 +3899,7 @@ cudaError_t acu_sim_entry_cudaMemcpyArrayToArray(cudaArray_t dst, size_t wOffset
                                                  size_t hOffsetDst, cudaArray_const_t src,
                                                  size_t wOffsetSrc, size_t hOffsetSrc, size_t count,
                                                  enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpyArrayToArray"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3722,7 +3913,8 @@ cudaError_t acu_sim_entry_cudaMemcpyArrayToArray_ptds(cudaArray_t dst, size_t wO
                                                       size_t hOffsetDst, cudaArray_const_t src,
                                                       size_t wOffsetSrc, size_t hOffsetSrc,
                                                       size_t count, enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpyArrayToArray_ptds", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3734,7 +3926,7 @@ cudaError_t acu_sim_entry_cudaMemcpyArrayToArray_ptds(cudaArray_t dst, size_t wO
 SIM_ENTRY(cudaMemcpyAsync, cudaMemcpyAsync, cudaMemcpyAsync)
 cudaError_t acu_sim_entry_cudaMemcpyAsync(void *dst, const void *src, size_t count,
                                           enum cudaMemcpyKind kind, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpyAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -3745,7 +3937,8 @@ cudaError_t acu_sim_entry_cudaMemcpyAsync(void *dst, const void *src, size_t cou
 SIM_ENTRY(cudaMemcpyAsync, cudaMemcpyAsync_ptsz, cudaMemcpyAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpyAsync_ptsz(void *dst, const void *src, size_t count,
                                                enum cudaMemcpyKind kind, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpyAsync_ptsz",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -3759,7 +3952,7 @@ cudaError_t acu_sim_entry_cudaMemcpyBatchAsync(void *const *dsts, const void *co
                                                struct cudaMemcpyAttributes *attrs,
                                                size_t *attrsIdxs, size_t numAttrs,
                                                cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpyBatchAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3774,7 +3967,8 @@ cudaError_t acu_sim_entry_cudaMemcpyBatchAsync_ptsz(void *const *dsts, const voi
                                                     struct cudaMemcpyAttributes *attrs,
                                                     size_t *attrsIdxs, size_t numAttrs,
                                                     cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpyBatchAsync_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3787,7 +3981,7 @@ SIM_ENTRY(cudaMemcpyFromArray, cudaMemcpyFromArray, cudaMemcpyFromArray)
 cudaError_t acu_sim_entry_cudaMemcpyFromArray(void *dst, cudaArray_const_t src, size_t wOffset,
                                               size_t hOffset, size_t count,
                                               enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpyFromArray"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3799,7 +3993,8 @@ SIM_ENTRY(cudaMemcpyFromArray, cudaMemcpyFromArray_ptds, cudaMemcpyFromArray_ptd
 cudaError_t acu_sim_entry_cudaMemcpyFromArray_ptds(void *dst, cudaArray_const_t src, size_t wOffset,
                                                    size_t hOffset, size_t count,
                                                    enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpyFromArray_ptds", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3811,7 +4006,8 @@ SIM_ENTRY(cudaMemcpyFromArrayAsync, cudaMemcpyFromArrayAsync, cudaMemcpyFromArra
 cudaError_t acu_sim_entry_cudaMemcpyFromArrayAsync(void *dst, cudaArray_const_t src, size_t wOffset,
                                                    size_t hOffset, size_t count,
                                                    enum cudaMemcpyKind kind, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpyFromArrayAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3824,7 +4020,8 @@ cudaError_t acu_sim_entry_cudaMemcpyFromArrayAsync_ptsz(void *dst, cudaArray_con
                                                         size_t wOffset, size_t hOffset,
                                                         size_t count, enum cudaMemcpyKind kind,
                                                         cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpyFromArrayAsync_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3835,7 +4032,7 @@ cudaError_t acu_sim_entry_cudaMemcpyFromArrayAsync_ptsz(void *dst, cudaArray_con
 SIM_ENTRY(cudaMemcpyFromSymbol, cudaMemcpyFromSymbol, cudaMemcpyFromSymbol)
 cudaError_t acu_sim_entry_cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t count,
                                                size_t offset, enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpyFromSymbol"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3846,7 +4043,8 @@ cudaError_t acu_sim_entry_cudaMemcpyFromSymbol(void *dst, const void *symbol, si
 SIM_ENTRY(cudaMemcpyFromSymbol, cudaMemcpyFromSymbol_ptds, cudaMemcpyFromSymbol_ptds)
 cudaError_t acu_sim_entry_cudaMemcpyFromSymbol_ptds(void *dst, const void *symbol, size_t count,
                                                     size_t offset, enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpyFromSymbol_ptds", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3858,7 +4056,8 @@ SIM_ENTRY(cudaMemcpyFromSymbolAsync, cudaMemcpyFromSymbolAsync, cudaMemcpyFromSy
 cudaError_t acu_sim_entry_cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t count,
                                                     size_t offset, enum cudaMemcpyKind kind,
                                                     cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpyFromSymbolAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3871,7 +4070,8 @@ cudaError_t acu_sim_entry_cudaMemcpyFromSymbolAsync_ptsz(void *dst, const void *
                                                          size_t count, size_t offset,
                                                          enum cudaMemcpyKind kind,
                                                          cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpyFromSymbolAsync_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3882,7 +4082,7 @@ cudaError_t acu_sim_entry_cudaMemcpyFromSymbolAsync_ptsz(void *dst, const void *
 SIM_ENTRY(cudaMemcpyPeer, cudaMemcpyPeer, cudaMemcpyPeer)
 cudaError_t acu_sim_entry_cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDevice,
                                          size_t count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpyPeer"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3893,7 +4093,7 @@ cudaError_t acu_sim_entry_cudaMemcpyPeer(void *dst, int dstDevice, const void *s
 SIM_ENTRY(cudaMemcpyPeerAsync, cudaMemcpyPeerAsync, cudaMemcpyPeerAsync)
 cudaError_t acu_sim_entry_cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *src,
                                               int srcDevice, size_t count, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpyPeerAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3905,7 +4105,7 @@ SIM_ENTRY(cudaMemcpyToArray, cudaMemcpyToArray, cudaMemcpyToArray)
 cudaError_t acu_sim_entry_cudaMemcpyToArray(cudaArray_t dst, size_t wOffset, size_t hOffset,
                                             const void *src, size_t count,
                                             enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpyToArray"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3917,7 +4117,8 @@ SIM_ENTRY(cudaMemcpyToArray, cudaMemcpyToArray_ptds, cudaMemcpyToArray_ptds)
 cudaError_t acu_sim_entry_cudaMemcpyToArray_ptds(cudaArray_t dst, size_t wOffset, size_t hOffset,
                                                  const void *src, size_t count,
                                                  enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpyToArray_ptds",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3929,7 +4130,7 @@ SIM_ENTRY(cudaMemcpyToArrayAsync, cudaMemcpyToArrayAsync, cudaMemcpyToArrayAsync
 cudaError_t acu_sim_entry_cudaMemcpyToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset,
                                                  const void *src, size_t count,
                                                  enum cudaMemcpyKind kind, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpyToArrayAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3942,7 +4143,8 @@ cudaError_t acu_sim_entry_cudaMemcpyToArrayAsync_ptsz(cudaArray_t dst, size_t wO
                                                       size_t hOffset, const void *src, size_t count,
                                                       enum cudaMemcpyKind kind,
                                                       cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpyToArrayAsync_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3953,7 +4155,7 @@ cudaError_t acu_sim_entry_cudaMemcpyToArrayAsync_ptsz(cudaArray_t dst, size_t wO
 SIM_ENTRY(cudaMemcpyToSymbol, cudaMemcpyToSymbol, cudaMemcpyToSymbol)
 cudaError_t acu_sim_entry_cudaMemcpyToSymbol(const void *symbol, const void *src, size_t count,
                                              size_t offset, enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpyToSymbol"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3964,7 +4166,8 @@ cudaError_t acu_sim_entry_cudaMemcpyToSymbol(const void *symbol, const void *src
 SIM_ENTRY(cudaMemcpyToSymbol, cudaMemcpyToSymbol_ptds, cudaMemcpyToSymbol_ptds)
 cudaError_t acu_sim_entry_cudaMemcpyToSymbol_ptds(const void *symbol, const void *src, size_t count,
                                                   size_t offset, enum cudaMemcpyKind kind) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemcpyToSymbol_ptds",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3976,7 +4179,8 @@ SIM_ENTRY(cudaMemcpyToSymbolAsync, cudaMemcpyToSymbolAsync, cudaMemcpyToSymbolAs
 cudaError_t acu_sim_entry_cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t count,
                                                   size_t offset, enum cudaMemcpyKind kind,
                                                   cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpyToSymbolAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -3989,7 +4193,8 @@ cudaError_t acu_sim_entry_cudaMemcpyToSymbolAsync_ptsz(const void *symbol, const
                                                        size_t count, size_t offset,
                                                        enum cudaMemcpyKind kind,
                                                        cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpyToSymbolAsync_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4002,7 +4207,8 @@ SIM_ENTRY(cudaMemcpyWithAttributesAsync, cudaMemcpyWithAttributesAsync,
 cudaError_t acu_sim_entry_cudaMemcpyWithAttributesAsync(void *dst, const void *src, size_t size,
                                                         struct cudaMemcpyAttributes *attr,
                                                         cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpyWithAttributesAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4016,7 +4222,8 @@ cudaError_t acu_sim_entry_cudaMemcpyWithAttributesAsync_ptsz(void *dst, const vo
                                                              size_t size,
                                                              struct cudaMemcpyAttributes *attr,
                                                              cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMemcpyWithAttributesAsync_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4026,7 +4233,7 @@ cudaError_t acu_sim_entry_cudaMemcpyWithAttributesAsync_ptsz(void *dst, const vo
 
 SIM_ENTRY(cudaMemset, cudaMemset, cudaMemset)
 cudaError_t acu_sim_entry_cudaMemset(void *devPtr, int value, size_t count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemset"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -4036,7 +4243,8 @@ cudaError_t acu_sim_entry_cudaMemset(void *devPtr, int value, size_t count) {
 
 SIM_ENTRY(cudaMemset, cudaMemset_ptds, cudaMemset_ptds)
 cudaError_t acu_sim_entry_cudaMemset_ptds(void *devPtr, int value, size_t count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemset_ptds",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -4047,7 +4255,7 @@ cudaError_t acu_sim_entry_cudaMemset_ptds(void *devPtr, int value, size_t count)
 SIM_ENTRY(cudaMemset2D, cudaMemset2D, cudaMemset2D)
 cudaError_t acu_sim_entry_cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width,
                                        size_t height) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemset2D"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -4058,7 +4266,8 @@ cudaError_t acu_sim_entry_cudaMemset2D(void *devPtr, size_t pitch, int value, si
 SIM_ENTRY(cudaMemset2D, cudaMemset2D_ptds, cudaMemset2D_ptds)
 cudaError_t acu_sim_entry_cudaMemset2D_ptds(void *devPtr, size_t pitch, int value, size_t width,
                                             size_t height) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemset2D_ptds",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -4069,7 +4278,7 @@ cudaError_t acu_sim_entry_cudaMemset2D_ptds(void *devPtr, size_t pitch, int valu
 SIM_ENTRY(cudaMemset2DAsync, cudaMemset2DAsync, cudaMemset2DAsync)
 cudaError_t acu_sim_entry_cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t width,
                                             size_t height, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemset2DAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -4080,7 +4289,8 @@ cudaError_t acu_sim_entry_cudaMemset2DAsync(void *devPtr, size_t pitch, int valu
 SIM_ENTRY(cudaMemset2DAsync, cudaMemset2DAsync_ptsz, cudaMemset2DAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemset2DAsync_ptsz(void *devPtr, size_t pitch, int value,
                                                  size_t width, size_t height, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemset2DAsync_ptsz",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -4091,7 +4301,7 @@ cudaError_t acu_sim_entry_cudaMemset2DAsync_ptsz(void *devPtr, size_t pitch, int
 SIM_ENTRY(cudaMemset3D, cudaMemset3D, cudaMemset3D)
 cudaError_t acu_sim_entry_cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int value,
                                        struct cudaExtent extent) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemset3D"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4102,7 +4312,8 @@ cudaError_t acu_sim_entry_cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int 
 SIM_ENTRY(cudaMemset3D, cudaMemset3D_ptds, cudaMemset3D_ptds)
 cudaError_t acu_sim_entry_cudaMemset3D_ptds(struct cudaPitchedPtr pitchedDevPtr, int value,
                                             struct cudaExtent extent) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemset3D_ptds",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4113,7 +4324,7 @@ cudaError_t acu_sim_entry_cudaMemset3D_ptds(struct cudaPitchedPtr pitchedDevPtr,
 SIM_ENTRY(cudaMemset3DAsync, cudaMemset3DAsync, cudaMemset3DAsync)
 cudaError_t acu_sim_entry_cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr, int value,
                                             struct cudaExtent extent, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemset3DAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4124,7 +4335,8 @@ cudaError_t acu_sim_entry_cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr,
 SIM_ENTRY(cudaMemset3DAsync, cudaMemset3DAsync_ptsz, cudaMemset3DAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemset3DAsync_ptsz(struct cudaPitchedPtr pitchedDevPtr, int value,
                                                  struct cudaExtent extent, cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemset3DAsync_ptsz",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4135,7 +4347,7 @@ cudaError_t acu_sim_entry_cudaMemset3DAsync_ptsz(struct cudaPitchedPtr pitchedDe
 SIM_ENTRY(cudaMemsetAsync, cudaMemsetAsync, cudaMemsetAsync)
 cudaError_t acu_sim_entry_cudaMemsetAsync(void *devPtr, int value, size_t count,
                                           cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemsetAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -4146,7 +4358,8 @@ cudaError_t acu_sim_entry_cudaMemsetAsync(void *devPtr, int value, size_t count,
 SIM_ENTRY(cudaMemsetAsync, cudaMemsetAsync_ptsz, cudaMemsetAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemsetAsync_ptsz(void *devPtr, int value, size_t count,
                                                cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaMemsetAsync_ptsz",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -4159,7 +4372,8 @@ SIM_ENTRY(cudaMipmappedArrayGetMemoryRequirements, cudaMipmappedArrayGetMemoryRe
 cudaError_t acu_sim_entry_cudaMipmappedArrayGetMemoryRequirements(
     struct cudaArrayMemoryRequirements *memoryRequirements, cudaMipmappedArray_t mipmap,
     int device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMipmappedArrayGetMemoryRequirements"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4172,7 +4386,8 @@ SIM_ENTRY(cudaMipmappedArrayGetSparseProperties, cudaMipmappedArrayGetSparseProp
           cudaMipmappedArrayGetSparseProperties)
 cudaError_t acu_sim_entry_cudaMipmappedArrayGetSparseProperties(
     struct cudaArraySparseProperties *sparseProperties, cudaMipmappedArray_t mipmap) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaMipmappedArrayGetSparseProperties"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4185,7 +4400,8 @@ SIM_ENTRY(cudaOccupancyAvailableDynamicSMemPerBlock, cudaOccupancyAvailableDynam
 cudaError_t acu_sim_entry_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize,
                                                                     const void *func, int numBlocks,
                                                                     int blockSize) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaOccupancyAvailableDynamicSMemPerBlock"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4201,7 +4417,8 @@ cudaError_t acu_sim_entry_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *num
                                                                         const void *func,
                                                                         int blockSize,
                                                                         size_t dynamicSMemSize) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaOccupancyMaxActiveBlocksPerMultiprocessor"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4215,7 +4432,8 @@ SIM_ENTRY(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
           cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)
 cudaError_t acu_sim_entry_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     int *numBlocks, const void *func, int blockSize, size_t dynamicSMemSize, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4230,7 +4448,8 @@ SIM_ENTRY(cudaOccupancyMaxActiveClusters, cudaOccupancyMaxActiveClusters,
           cudaOccupancyMaxActiveClusters)
 cudaError_t acu_sim_entry_cudaOccupancyMaxActiveClusters(int *numClusters, const void *func,
                                                          const cudaLaunchConfig_t *launchConfig) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaOccupancyMaxActiveClusters"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4242,7 +4461,8 @@ SIM_ENTRY(cudaOccupancyMaxPotentialClusterSize, cudaOccupancyMaxPotentialCluster
           cudaOccupancyMaxPotentialClusterSize)
 cudaError_t acu_sim_entry_cudaOccupancyMaxPotentialClusterSize(
     int *clusterSize, const void *func, const cudaLaunchConfig_t *launchConfig) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaOccupancyMaxPotentialClusterSize"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4258,7 +4478,8 @@ cudaError_t acu_sim_entry_cudaPeekAtLastError(void) {
 SIM_ENTRY(cudaPointerGetAttributes, cudaPointerGetAttributes, cudaPointerGetAttributes)
 cudaError_t acu_sim_entry_cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
                                                    const void *ptr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaPointerGetAttributes"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -4268,7 +4489,7 @@ cudaError_t acu_sim_entry_cudaPointerGetAttributes(struct cudaPointerAttributes 
 
 SIM_ENTRY(cudaProfilerStart, cudaProfilerStart, cudaProfilerStart)
 cudaError_t acu_sim_entry_cudaProfilerStart(void) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaProfilerStart"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4280,7 +4501,7 @@ cudaError_t acu_sim_entry_cudaProfilerStart(void) {
 
 SIM_ENTRY(cudaProfilerStop, cudaProfilerStop, cudaProfilerStop)
 cudaError_t acu_sim_entry_cudaProfilerStop(void) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaProfilerStop"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -4292,7 +4513,7 @@ cudaError_t acu_sim_entry_cudaProfilerStop(void) {
 
 SIM_ENTRY(cudaRuntimeGetVersion, cudaRuntimeGetVersion, cudaRuntimeGetVersion)
 cudaError_t acu_sim_entry_cudaRuntimeGetVersion(int *runtimeVersion) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaRuntimeGetVersion"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_NO_INIT);
     if (!result)
@@ -4302,7 +4523,7 @@ cudaError_t acu_sim_entry_cudaRuntimeGetVersion(int *runtimeVersion) {
 
 SIM_ENTRY(cudaSetDevice, cudaSetDevice, cudaSetDevice)
 cudaError_t acu_sim_entry_cudaSetDevice(int device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaSetDevice"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -4312,7 +4533,7 @@ cudaError_t acu_sim_entry_cudaSetDevice(int device) {
 
 SIM_ENTRY(cudaSetDeviceFlags, cudaSetDeviceFlags, cudaSetDeviceFlags)
 cudaError_t acu_sim_entry_cudaSetDeviceFlags(unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaSetDeviceFlags"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -4322,7 +4543,7 @@ cudaError_t acu_sim_entry_cudaSetDeviceFlags(unsigned int flags) {
 
 SIM_ENTRY(cudaSetValidDevices, cudaSetValidDevices, cudaSetValidDevices)
 cudaError_t acu_sim_entry_cudaSetValidDevices(int *device_arr, int len) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaSetValidDevices"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -4336,7 +4557,8 @@ cudaError_t acu_sim_entry_cudaSignalExternalSemaphoresAsync(
     const cudaExternalSemaphore_t *extSemArray,
     const struct cudaExternalSemaphoreSignalParams *paramsArray, unsigned int numExtSems,
     cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaSignalExternalSemaphoresAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4351,7 +4573,8 @@ cudaError_t acu_sim_entry_cudaSignalExternalSemaphoresAsync_ptsz(
     const cudaExternalSemaphore_t *extSemArray,
     const struct cudaExternalSemaphoreSignalParams *paramsArray, unsigned int numExtSems,
     cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaSignalExternalSemaphoresAsync_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4363,7 +4586,7 @@ cudaError_t acu_sim_entry_cudaSignalExternalSemaphoresAsync_ptsz(
 SIM_ENTRY(cudaStreamAddCallback, cudaStreamAddCallback, cudaStreamAddCallback)
 cudaError_t acu_sim_entry_cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback,
                                                 void *userData, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaStreamAddCallback"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -4375,7 +4598,8 @@ SIM_ENTRY(cudaStreamAddCallback, cudaStreamAddCallback_ptsz, cudaStreamAddCallba
 cudaError_t acu_sim_entry_cudaStreamAddCallback_ptsz(cudaStream_t stream,
                                                      cudaStreamCallback_t callback, void *userData,
                                                      unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamAddCallback_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -4386,7 +4610,8 @@ cudaError_t acu_sim_entry_cudaStreamAddCallback_ptsz(cudaStream_t stream,
 SIM_ENTRY(cudaStreamAttachMemAsync, cudaStreamAttachMemAsync, cudaStreamAttachMemAsync)
 cudaError_t acu_sim_entry_cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, size_t length,
                                                    unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamAttachMemAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4397,7 +4622,8 @@ cudaError_t acu_sim_entry_cudaStreamAttachMemAsync(cudaStream_t stream, void *de
 SIM_ENTRY(cudaStreamAttachMemAsync, cudaStreamAttachMemAsync_ptsz, cudaStreamAttachMemAsync_ptsz)
 cudaError_t acu_sim_entry_cudaStreamAttachMemAsync_ptsz(cudaStream_t stream, void *devPtr,
                                                         size_t length, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamAttachMemAsync_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4408,7 +4634,7 @@ cudaError_t acu_sim_entry_cudaStreamAttachMemAsync_ptsz(cudaStream_t stream, voi
 SIM_ENTRY(cudaStreamBeginCapture, cudaStreamBeginCapture, cudaStreamBeginCapture)
 cudaError_t acu_sim_entry_cudaStreamBeginCapture(cudaStream_t stream,
                                                  enum cudaStreamCaptureMode mode) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaStreamBeginCapture"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4419,7 +4645,8 @@ cudaError_t acu_sim_entry_cudaStreamBeginCapture(cudaStream_t stream,
 SIM_ENTRY(cudaStreamBeginCapture, cudaStreamBeginCapture_ptsz, cudaStreamBeginCapture_ptsz)
 cudaError_t acu_sim_entry_cudaStreamBeginCapture_ptsz(cudaStream_t stream,
                                                       enum cudaStreamCaptureMode mode) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamBeginCapture_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4434,7 +4661,8 @@ cudaError_t acu_sim_entry_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cud
                                                         const cudaGraphEdgeData *dependencyData,
                                                         size_t numDependencies,
                                                         enum cudaStreamCaptureMode mode) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamBeginCaptureToGraph"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4449,7 +4677,8 @@ cudaError_t acu_sim_entry_cudaStreamBeginCaptureToGraph_ptsz(
     cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
     const cudaGraphEdgeData *dependencyData, size_t numDependencies,
     enum cudaStreamCaptureMode mode) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamBeginCaptureToGraph_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4463,7 +4692,8 @@ SIM_ENTRY(cudaStreamBeginRecaptureToGraph, cudaStreamBeginRecaptureToGraph,
 cudaError_t acu_sim_entry_cudaStreamBeginRecaptureToGraph(
     cudaStream_t stream, enum cudaStreamCaptureMode mode, cudaGraph_t graph,
     struct cudaGraphRecaptureCallbackData *callbackData) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamBeginRecaptureToGraph"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4476,7 +4706,8 @@ SIM_ENTRY(cudaStreamBeginRecaptureToGraph, cudaStreamBeginRecaptureToGraph_ptsz,
 cudaError_t acu_sim_entry_cudaStreamBeginRecaptureToGraph_ptsz(
     cudaStream_t stream, enum cudaStreamCaptureMode mode, cudaGraph_t graph,
     struct cudaGraphRecaptureCallbackData *callbackData) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamBeginRecaptureToGraph_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4486,7 +4717,8 @@ cudaError_t acu_sim_entry_cudaStreamBeginRecaptureToGraph_ptsz(
 
 SIM_ENTRY(cudaStreamCopyAttributes, cudaStreamCopyAttributes, cudaStreamCopyAttributes)
 cudaError_t acu_sim_entry_cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t src) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamCopyAttributes"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4496,7 +4728,8 @@ cudaError_t acu_sim_entry_cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_
 
 SIM_ENTRY(cudaStreamCopyAttributes, cudaStreamCopyAttributes_ptsz, cudaStreamCopyAttributes_ptsz)
 cudaError_t acu_sim_entry_cudaStreamCopyAttributes_ptsz(cudaStream_t dst, cudaStream_t src) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamCopyAttributes_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4506,7 +4739,7 @@ cudaError_t acu_sim_entry_cudaStreamCopyAttributes_ptsz(cudaStream_t dst, cudaSt
 
 SIM_ENTRY(cudaStreamCreate, cudaStreamCreate, cudaStreamCreate)
 cudaError_t acu_sim_entry_cudaStreamCreate(cudaStream_t *pStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaStreamCreate"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -4516,7 +4749,8 @@ cudaError_t acu_sim_entry_cudaStreamCreate(cudaStream_t *pStream) {
 
 SIM_ENTRY(cudaStreamCreateWithFlags, cudaStreamCreateWithFlags, cudaStreamCreateWithFlags)
 cudaError_t acu_sim_entry_cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamCreateWithFlags"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -4527,7 +4761,8 @@ cudaError_t acu_sim_entry_cudaStreamCreateWithFlags(cudaStream_t *pStream, unsig
 SIM_ENTRY(cudaStreamCreateWithPriority, cudaStreamCreateWithPriority, cudaStreamCreateWithPriority)
 cudaError_t acu_sim_entry_cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned int flags,
                                                        int priority) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamCreateWithPriority"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -4537,7 +4772,7 @@ cudaError_t acu_sim_entry_cudaStreamCreateWithPriority(cudaStream_t *pStream, un
 
 SIM_ENTRY(cudaStreamDestroy, cudaStreamDestroy, cudaStreamDestroy)
 cudaError_t acu_sim_entry_cudaStreamDestroy(cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaStreamDestroy"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4547,7 +4782,7 @@ cudaError_t acu_sim_entry_cudaStreamDestroy(cudaStream_t stream) {
 
 SIM_ENTRY(cudaStreamEndCapture, cudaStreamEndCapture, cudaStreamEndCapture)
 cudaError_t acu_sim_entry_cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *pGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaStreamEndCapture"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4557,7 +4792,8 @@ cudaError_t acu_sim_entry_cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t 
 
 SIM_ENTRY(cudaStreamEndCapture, cudaStreamEndCapture_ptsz, cudaStreamEndCapture_ptsz)
 cudaError_t acu_sim_entry_cudaStreamEndCapture_ptsz(cudaStream_t stream, cudaGraph_t *pGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamEndCapture_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4568,7 +4804,7 @@ cudaError_t acu_sim_entry_cudaStreamEndCapture_ptsz(cudaStream_t stream, cudaGra
 SIM_ENTRY(cudaStreamGetAttribute, cudaStreamGetAttribute, cudaStreamGetAttribute)
 cudaError_t acu_sim_entry_cudaStreamGetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
                                                  cudaLaunchAttributeValue *value_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaStreamGetAttribute"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4580,7 +4816,8 @@ SIM_ENTRY(cudaStreamGetAttribute, cudaStreamGetAttribute_ptsz, cudaStreamGetAttr
 cudaError_t acu_sim_entry_cudaStreamGetAttribute_ptsz(cudaStream_t hStream,
                                                       cudaLaunchAttributeID attr,
                                                       cudaLaunchAttributeValue *value_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamGetAttribute_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4596,7 +4833,8 @@ cudaError_t acu_sim_entry_cudaStreamGetCaptureInfo(cudaStream_t stream,
                                                    const cudaGraphNode_t **dependencies_out,
                                                    const cudaGraphEdgeData **edgeData_out,
                                                    size_t *numDependencies_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamGetCaptureInfo"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4611,7 +4849,8 @@ cudaError_t acu_sim_entry_cudaStreamGetCaptureInfo_ptsz(
     cudaStream_t stream, enum cudaStreamCaptureStatus *captureStatus_out,
     unsigned long long *id_out, cudaGraph_t *graph_out, const cudaGraphNode_t **dependencies_out,
     const cudaGraphEdgeData **edgeData_out, size_t *numDependencies_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamGetCaptureInfo_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4624,7 +4863,8 @@ cudaError_t acu_sim_entry_cudaStreamGetCaptureInfo_ptsz(
 SIM_ENTRY(cudaStreamGetDevResource, cudaStreamGetDevResource, cudaStreamGetDevResource)
 cudaError_t acu_sim_entry_cudaStreamGetDevResource(cudaStream_t hStream, cudaDevResource *resource,
                                                    enum cudaDevResourceType type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamGetDevResource"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4636,7 +4876,8 @@ SIM_ENTRY(cudaStreamGetDevResource, cudaStreamGetDevResource_ptsz, cudaStreamGet
 cudaError_t acu_sim_entry_cudaStreamGetDevResource_ptsz(cudaStream_t hStream,
                                                         cudaDevResource *resource,
                                                         enum cudaDevResourceType type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamGetDevResource_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4646,7 +4887,7 @@ cudaError_t acu_sim_entry_cudaStreamGetDevResource_ptsz(cudaStream_t hStream,
 
 SIM_ENTRY(cudaStreamGetDevice, cudaStreamGetDevice, cudaStreamGetDevice)
 cudaError_t acu_sim_entry_cudaStreamGetDevice(cudaStream_t hStream, int *device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaStreamGetDevice"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4656,7 +4897,8 @@ cudaError_t acu_sim_entry_cudaStreamGetDevice(cudaStream_t hStream, int *device)
 
 SIM_ENTRY(cudaStreamGetDevice, cudaStreamGetDevice_ptsz, cudaStreamGetDevice_ptsz)
 cudaError_t acu_sim_entry_cudaStreamGetDevice_ptsz(cudaStream_t hStream, int *device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamGetDevice_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4666,7 +4908,7 @@ cudaError_t acu_sim_entry_cudaStreamGetDevice_ptsz(cudaStream_t hStream, int *de
 
 SIM_ENTRY(cudaStreamGetFlags, cudaStreamGetFlags, cudaStreamGetFlags)
 cudaError_t acu_sim_entry_cudaStreamGetFlags(cudaStream_t hStream, unsigned int *flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaStreamGetFlags"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4676,7 +4918,8 @@ cudaError_t acu_sim_entry_cudaStreamGetFlags(cudaStream_t hStream, unsigned int 
 
 SIM_ENTRY(cudaStreamGetFlags, cudaStreamGetFlags_ptsz, cudaStreamGetFlags_ptsz)
 cudaError_t acu_sim_entry_cudaStreamGetFlags_ptsz(cudaStream_t hStream, unsigned int *flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaStreamGetFlags_ptsz",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4686,7 +4929,7 @@ cudaError_t acu_sim_entry_cudaStreamGetFlags_ptsz(cudaStream_t hStream, unsigned
 
 SIM_ENTRY(cudaStreamGetId, cudaStreamGetId, cudaStreamGetId)
 cudaError_t acu_sim_entry_cudaStreamGetId(cudaStream_t hStream, unsigned long long *streamId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaStreamGetId"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4696,7 +4939,8 @@ cudaError_t acu_sim_entry_cudaStreamGetId(cudaStream_t hStream, unsigned long lo
 
 SIM_ENTRY(cudaStreamGetId, cudaStreamGetId_ptsz, cudaStreamGetId_ptsz)
 cudaError_t acu_sim_entry_cudaStreamGetId_ptsz(cudaStream_t hStream, unsigned long long *streamId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaStreamGetId_ptsz",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4706,7 +4950,7 @@ cudaError_t acu_sim_entry_cudaStreamGetId_ptsz(cudaStream_t hStream, unsigned lo
 
 SIM_ENTRY(cudaStreamGetPriority, cudaStreamGetPriority, cudaStreamGetPriority)
 cudaError_t acu_sim_entry_cudaStreamGetPriority(cudaStream_t hStream, int *priority) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaStreamGetPriority"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4716,7 +4960,8 @@ cudaError_t acu_sim_entry_cudaStreamGetPriority(cudaStream_t hStream, int *prior
 
 SIM_ENTRY(cudaStreamGetPriority, cudaStreamGetPriority_ptsz, cudaStreamGetPriority_ptsz)
 cudaError_t acu_sim_entry_cudaStreamGetPriority_ptsz(cudaStream_t hStream, int *priority) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamGetPriority_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4727,7 +4972,7 @@ cudaError_t acu_sim_entry_cudaStreamGetPriority_ptsz(cudaStream_t hStream, int *
 SIM_ENTRY(cudaStreamIsCapturing, cudaStreamIsCapturing, cudaStreamIsCapturing)
 cudaError_t acu_sim_entry_cudaStreamIsCapturing(cudaStream_t stream,
                                                 enum cudaStreamCaptureStatus *pCaptureStatus) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaStreamIsCapturing"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4738,7 +4983,8 @@ cudaError_t acu_sim_entry_cudaStreamIsCapturing(cudaStream_t stream,
 SIM_ENTRY(cudaStreamIsCapturing, cudaStreamIsCapturing_ptsz, cudaStreamIsCapturing_ptsz)
 cudaError_t acu_sim_entry_cudaStreamIsCapturing_ptsz(cudaStream_t stream,
                                                      enum cudaStreamCaptureStatus *pCaptureStatus) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamIsCapturing_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4748,7 +4994,7 @@ cudaError_t acu_sim_entry_cudaStreamIsCapturing_ptsz(cudaStream_t stream,
 
 SIM_ENTRY(cudaStreamQuery, cudaStreamQuery, cudaStreamQuery)
 cudaError_t acu_sim_entry_cudaStreamQuery(cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaStreamQuery"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4758,7 +5004,8 @@ cudaError_t acu_sim_entry_cudaStreamQuery(cudaStream_t stream) {
 
 SIM_ENTRY(cudaStreamQuery, cudaStreamQuery_ptsz, cudaStreamQuery_ptsz)
 cudaError_t acu_sim_entry_cudaStreamQuery_ptsz(cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaStreamQuery_ptsz",
+                         .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4769,7 +5016,7 @@ cudaError_t acu_sim_entry_cudaStreamQuery_ptsz(cudaStream_t stream) {
 SIM_ENTRY(cudaStreamSetAttribute, cudaStreamSetAttribute, cudaStreamSetAttribute)
 cudaError_t acu_sim_entry_cudaStreamSetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
                                                  const cudaLaunchAttributeValue *value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaStreamSetAttribute"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4781,7 +5028,8 @@ SIM_ENTRY(cudaStreamSetAttribute, cudaStreamSetAttribute_ptsz, cudaStreamSetAttr
 cudaError_t acu_sim_entry_cudaStreamSetAttribute_ptsz(cudaStream_t hStream,
                                                       cudaLaunchAttributeID attr,
                                                       const cudaLaunchAttributeValue *value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamSetAttribute_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4791,7 +5039,7 @@ cudaError_t acu_sim_entry_cudaStreamSetAttribute_ptsz(cudaStream_t hStream,
 
 SIM_ENTRY(cudaStreamSynchronize, cudaStreamSynchronize, cudaStreamSynchronize)
 cudaError_t acu_sim_entry_cudaStreamSynchronize(cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaStreamSynchronize"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4801,7 +5049,8 @@ cudaError_t acu_sim_entry_cudaStreamSynchronize(cudaStream_t stream) {
 
 SIM_ENTRY(cudaStreamSynchronize, cudaStreamSynchronize_ptsz, cudaStreamSynchronize_ptsz)
 cudaError_t acu_sim_entry_cudaStreamSynchronize_ptsz(cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamSynchronize_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4814,7 +5063,8 @@ SIM_ENTRY(cudaStreamUpdateCaptureDependencies, cudaStreamUpdateCaptureDependenci
 cudaError_t acu_sim_entry_cudaStreamUpdateCaptureDependencies(
     cudaStream_t stream, cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData,
     size_t numDependencies, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamUpdateCaptureDependencies"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4828,7 +5078,8 @@ SIM_ENTRY(cudaStreamUpdateCaptureDependencies, cudaStreamUpdateCaptureDependenci
 cudaError_t acu_sim_entry_cudaStreamUpdateCaptureDependencies_ptsz(
     cudaStream_t stream, cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData,
     size_t numDependencies, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamUpdateCaptureDependencies_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4840,7 +5091,7 @@ cudaError_t acu_sim_entry_cudaStreamUpdateCaptureDependencies_ptsz(
 SIM_ENTRY(cudaStreamWaitEvent, cudaStreamWaitEvent, cudaStreamWaitEvent)
 cudaError_t acu_sim_entry_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
                                               unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaStreamWaitEvent"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -4851,7 +5102,8 @@ cudaError_t acu_sim_entry_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e
 SIM_ENTRY(cudaStreamWaitEvent, cudaStreamWaitEvent_ptsz, cudaStreamWaitEvent_ptsz)
 cudaError_t acu_sim_entry_cudaStreamWaitEvent_ptsz(cudaStream_t stream, cudaEvent_t event,
                                                    unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaStreamWaitEvent_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -4862,7 +5114,8 @@ cudaError_t acu_sim_entry_cudaStreamWaitEvent_ptsz(cudaStream_t stream, cudaEven
 SIM_ENTRY(cudaThreadExchangeStreamCaptureMode, cudaThreadExchangeStreamCaptureMode,
           cudaThreadExchangeStreamCaptureMode)
 cudaError_t acu_sim_entry_cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaThreadExchangeStreamCaptureMode"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -4872,7 +5125,7 @@ cudaError_t acu_sim_entry_cudaThreadExchangeStreamCaptureMode(enum cudaStreamCap
 
 SIM_ENTRY(cudaThreadExit, cudaThreadExit, cudaThreadExit)
 cudaError_t acu_sim_entry_cudaThreadExit(void) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaThreadExit"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
@@ -4882,7 +5135,8 @@ cudaError_t acu_sim_entry_cudaThreadExit(void) {
 
 SIM_ENTRY(cudaThreadGetCacheConfig, cudaThreadGetCacheConfig, cudaThreadGetCacheConfig)
 cudaError_t acu_sim_entry_cudaThreadGetCacheConfig(enum cudaFuncCache *pCacheConfig) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaThreadGetCacheConfig"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4892,7 +5146,7 @@ cudaError_t acu_sim_entry_cudaThreadGetCacheConfig(enum cudaFuncCache *pCacheCon
 
 SIM_ENTRY(cudaThreadGetLimit, cudaThreadGetLimit, cudaThreadGetLimit)
 cudaError_t acu_sim_entry_cudaThreadGetLimit(size_t *pValue, enum cudaLimit limit) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaThreadGetLimit"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4902,7 +5156,8 @@ cudaError_t acu_sim_entry_cudaThreadGetLimit(size_t *pValue, enum cudaLimit limi
 
 SIM_ENTRY(cudaThreadSetCacheConfig, cudaThreadSetCacheConfig, cudaThreadSetCacheConfig)
 cudaError_t acu_sim_entry_cudaThreadSetCacheConfig(enum cudaFuncCache cacheConfig) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaThreadSetCacheConfig"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4914,7 +5169,7 @@ cudaError_t acu_sim_entry_cudaThreadSetCacheConfig(enum cudaFuncCache cacheConfi
 
 SIM_ENTRY(cudaThreadSetLimit, cudaThreadSetLimit, cudaThreadSetLimit)
 cudaError_t acu_sim_entry_cudaThreadSetLimit(enum cudaLimit limit, size_t value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaThreadSetLimit"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4926,7 +5181,7 @@ cudaError_t acu_sim_entry_cudaThreadSetLimit(enum cudaLimit limit, size_t value)
 
 SIM_ENTRY(cudaThreadSynchronize, cudaThreadSynchronize, cudaThreadSynchronize)
 cudaError_t acu_sim_entry_cudaThreadSynchronize(void) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaThreadSynchronize"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4938,7 +5193,7 @@ SIM_ENTRY(cudaUserObjectCreate, cudaUserObjectCreate, cudaUserObjectCreate)
 cudaError_t acu_sim_entry_cudaUserObjectCreate(cudaUserObject_t *object_out, void *ptr,
                                                cudaHostFn_t destroy, unsigned int initialRefcount,
                                                unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaUserObjectCreate"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4948,7 +5203,7 @@ cudaError_t acu_sim_entry_cudaUserObjectCreate(cudaUserObject_t *object_out, voi
 
 SIM_ENTRY(cudaUserObjectRelease, cudaUserObjectRelease, cudaUserObjectRelease)
 cudaError_t acu_sim_entry_cudaUserObjectRelease(cudaUserObject_t object, unsigned int count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaUserObjectRelease"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4958,7 +5213,7 @@ cudaError_t acu_sim_entry_cudaUserObjectRelease(cudaUserObject_t object, unsigne
 
 SIM_ENTRY(cudaUserObjectRetain, cudaUserObjectRetain, cudaUserObjectRetain)
 cudaError_t acu_sim_entry_cudaUserObjectRetain(cudaUserObject_t object, unsigned int count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaUserObjectRetain"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4972,7 +5227,8 @@ cudaError_t acu_sim_entry_cudaWaitExternalSemaphoresAsync(
     const cudaExternalSemaphore_t *extSemArray,
     const struct cudaExternalSemaphoreWaitParams *paramsArray, unsigned int numExtSems,
     cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaWaitExternalSemaphoresAsync"};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -4987,7 +5243,8 @@ cudaError_t acu_sim_entry_cudaWaitExternalSemaphoresAsync_ptsz(
     const cudaExternalSemaphore_t *extSemArray,
     const struct cudaExternalSemaphoreWaitParams *paramsArray, unsigned int numExtSems,
     cudaStream_t stream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cudaWaitExternalSemaphoresAsync_ptsz", .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)

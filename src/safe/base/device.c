@@ -28,14 +28,22 @@ static int explain_device(const char *call, acu_device device) {
     return 0;
 }
 
-int acu_device_outcome(const char *call, acu_device device, int code) {
-    char text[32];
+int acu_device_outcome_of(const char *call, const char *what, long long number, acu_device device,
+                          int code) {
+    char text[80];
     if (ACU_LIKELY(code == 0))
         return 0;
     if (code == cudaErrorInvalidDevice && explain_device(call, device))
         return code;
-    snprintf(text, sizeof text, "device %d", device);
+    if (what)
+        snprintf(text, sizeof text, "%s %lld of device %d", what, number, device);
+    else
+        snprintf(text, sizeof text, "device %d", device);
     return acu_cuda_failed(call, text, code);
+}
+
+int acu_device_outcome(const char *call, acu_device device, int code) {
+    return acu_device_outcome_of(call, NULL, 0, device, code);
 }
 
 #define OUTCOME(device, code) acu_device_outcome(__func__, (device), (int)(code))
@@ -129,14 +137,11 @@ void acu_device_guard_cleanup(acu_device_guard *guard) {
 
 acu_result acu_device_get_attribute(acu_device device, int attribute, int *value) {
     ACU_SCOPE();
-    char text[64];
     ACU_NEED_POINTER(value);
     ACU_TRY(acu_device_resolve(__func__, &device));
-    int code = (int)cudaDeviceGetAttribute(value, (enum cudaDeviceAttr)attribute, device);
-    if (!code)
-        return 0;
-    snprintf(text, sizeof text, "attribute %d of device %d", attribute, device);
-    return acu_cuda_failed(__func__, text, code);
+    return acu_device_outcome_of(
+        __func__, "attribute", attribute, device,
+        (int)cudaDeviceGetAttribute(value, (enum cudaDeviceAttr)attribute, device));
 }
 
 int acu_device_optional(int code, int *value, const acu_saved_record *before) {
@@ -226,8 +231,12 @@ acu_result acu_device_get_by_pci_bus_id(const char *text, acu_device *device) {
     ACU_SCOPE();
     ACU_NEED_POINTER(text);
     ACU_NEED_POINTER(device);
+    char object[ACU_PCI_BUS_ID_SIZE + 32];
     int code = (int)cudaDeviceGetByPCIBusId(device, text);
-    return code ? acu_cuda_failed(__func__, text, code) : 0;
+    if (!code)
+        return 0;
+    snprintf(object, sizeof object, "PCI bus id \"%.*s\"", ACU_PCI_BUS_ID_SIZE, text);
+    return acu_cuda_failed(__func__, object, code);
 }
 
 acu_result acu_device_get_uuid(acu_device device, char text[ACU_UUID_SIZE]) {
@@ -264,7 +273,7 @@ acu_result acu_device_get_priority_range(acu_device device, int *least, int *gre
 acu_result acu_device_get_limit(acu_device device, acu_device_limit limit, size_t *value) {
     ACU_SCOPE();
     ACU_NEED_POINTER(value);
-    ACU_ON_DEVICE(device, cudaDeviceGetLimit(value, (enum cudaLimit)limit));
+    ACU_ON_DEVICE_OF("limit", limit, device, cudaDeviceGetLimit(value, (enum cudaLimit)limit));
 }
 
 static int set_limit(acu_device_limit limit, size_t value) {
@@ -275,7 +284,7 @@ static int set_limit(acu_device_limit limit, size_t value) {
 
 acu_result acu_device_set_limit(acu_device device, acu_device_limit limit, size_t value) {
     ACU_SCOPE();
-    ACU_ON_DEVICE(device, set_limit(limit, value));
+    ACU_ON_DEVICE_OF("limit", limit, device, set_limit(limit, value));
 }
 
 acu_result acu_device_get_flags(acu_device device, unsigned *flags) {
@@ -286,7 +295,7 @@ acu_result acu_device_get_flags(acu_device device, unsigned *flags) {
 
 acu_result acu_device_set_flags(acu_device device, unsigned flags) {
     ACU_SCOPE();
-    ACU_ON_DEVICE(device, cudaSetDeviceFlags(flags));
+    ACU_ON_DEVICE_OF("flags", flags, device, cudaSetDeviceFlags(flags));
 }
 
 static int get_cache_config(acu_cache_config *config) {
@@ -310,7 +319,7 @@ acu_result acu_device_get_cache_config(acu_device device, acu_cache_config *conf
 
 acu_result acu_device_set_cache_config(acu_device device, acu_cache_config config) {
     ACU_SCOPE();
-    ACU_ON_DEVICE(device, set_cache_config(config));
+    ACU_ON_DEVICE_OF("cache configuration", config, device, set_cache_config(config));
 }
 
 acu_result acu_device_reset_persisting_l2(acu_device device) {

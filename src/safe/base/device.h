@@ -36,15 +36,21 @@ int acu_device_resolve(const char *call, acu_device *device);
 /* Returns acu_outcome() on a device. */
 int acu_device_outcome(const char *call, acu_device device, int code);
 
+/* Does the same of something that the device has: "limit 7 of device 0". */
+int acu_device_outcome_of(const char *call, const char *what, long long number, acu_device device,
+                          int code);
+
 /* Runs `call` with the device current, and returns from the public function. */
-#define ACU_ON_DEVICE(device, call)                                                                \
+#define ACU_ON_DEVICE(device, call) ACU_ON_DEVICE_OF(NULL, 0, device, call)
+/* Does the same for something that the device has. */
+#define ACU_ON_DEVICE_OF(what, number, device, call)                                               \
     do {                                                                                           \
         acu_guard guard;                                                                           \
         int code = acu_guard_enter(&guard, (device));                                              \
         if (!code)                                                                                 \
             code = (int)(call);                                                                    \
         acu_guard_leave(&guard);                                                                   \
-        return acu_device_outcome(__func__, (device), code);                                       \
+        return acu_device_outcome_of(__func__, (what), (long long)(number), (device), code);       \
     } while (0)
 
 /* Takes the code of a question about an attribute that this runtime or device may lack: the value

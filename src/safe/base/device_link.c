@@ -101,8 +101,8 @@ acu_result acu_device_get_host_atomics(acu_device device, acu_atomic_operation o
     ACU_NEED_POINTER(capabilities);
     *capabilities = 0;
     ACU_TRY(acu_device_resolve(__func__, &device));
-    return acu_device_outcome(
-        __func__, device,
+    return acu_device_outcome_of(
+        __func__, "atomic operation", operation, device,
         (int)cudaDeviceGetHostAtomicCapabilities(capabilities, &asked, 1, device));
 }
 
@@ -113,7 +113,45 @@ acu_result acu_device_get_peer_atomics(acu_device device, acu_device peer,
     ACU_NEED_POINTER(capabilities);
     *capabilities = 0;
     ACU_TRY(resolve_pair(__func__, &device, &peer));
-    return acu_device_outcome(
-        __func__, device,
+    return acu_device_outcome_of(
+        __func__, "atomic operation", operation, device,
         (int)cudaDeviceGetP2PAtomicCapabilities(capabilities, &asked, 1, device, peer));
+}
+
+/* ---- writes of other devices ---- */
+
+_Static_assert((int)cudaFlushGPUDirectRDMAWritesToOwner == (int)ACU_RDMA_OWNER &&
+                   (int)cudaFlushGPUDirectRDMAWritesToAllDevices == (int)ACU_RDMA_ALL_DEVICES,
+               "what is seen without a flush has the numbers of what a flush does");
+
+acu_result acu_device_get_rdma_info(acu_device device, acu_rdma_info *info) {
+    ACU_SCOPE();
+    enum { ASKED = 3 };
+    static const enum cudaDeviceAttr asked[ASKED] = {cudaDevAttrGPUDirectRDMASupported,
+                                                     cudaDevAttrGPUDirectRDMAFlushWritesOptions,
+                                                     cudaDevAttrGPUDirectRDMAWritesOrdering};
+    int answers[ASKED] = {0};
+    ACU_NEED_POINTER(info);
+    *info = (acu_rdma_info){0};
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    for (int i = 0; i < ASKED; i++)
+        ACU_TRY(acu_device_outcome_of(__func__, "attribute", asked[i], device,
+                                      (int)cudaDeviceGetAttribute(&answers[i], asked[i], device)));
+    const unsigned flushes = (unsigned)answers[1];
+    *info = (acu_rdma_info){
+        .supported = answers[0],
+        .flush_by_host = flushes & (unsigned)cudaFlushGPUDirectRDMAWritesOptionHost,
+        .flush_by_stream = flushes & (unsigned)cudaFlushGPUDirectRDMAWritesOptionMemOps,
+        .ordered = (acu_rdma_scope)answers[2]};
+    return 0;
+}
+
+static int flush_rdma_writes(acu_rdma_scope scope) {
+    return (int)cudaDeviceFlushGPUDirectRDMAWrites(cudaFlushGPUDirectRDMAWritesTargetCurrentDevice,
+                                                   (enum cudaFlushGPUDirectRDMAWritesScope)scope);
+}
+
+acu_result acu_device_flush_rdma_writes(acu_device device, acu_rdma_scope scope) {
+    ACU_SCOPE();
+    ACU_ON_DEVICE_OF("scope", scope, device, flush_rdma_writes(scope));
 }

@@ -3,26 +3,12 @@
 
 #include <string.h>
 
-/* Returns how many bytes of the text are kept: no part of a character of UTF-8. */
-static size_t kept_length(const char *text) {
-    size_t length = 0;
-    while (length < ACU_NAME_SIZE - 1 && text[length])
-        length++;
-    while (length > 0 && ((unsigned char)text[length] & 0xc0u) == 0x80)
-        length--;
-    return length;
-}
-
 void acu_name_set(acu_name *name, const char *text) {
     union {
         char text[ACU_NAME_SIZE];
         uint64_t words[ACU_NAME_WORDS];
-    } made = {{0}};
-    const size_t length = kept_length(text);
-    for (size_t i = 0; i < length; i++) {
-        const unsigned char c = (unsigned char)text[i];
-        made.text[i] = c < ' ' || c == 127 ? '?' : text[i];
-    }
+    } made;
+    acu_name_copy(made.text, text);
     for (size_t i = 0; i < ACU_NAME_WORDS; i++)
         __atomic_store_n(&name->words[i], made.words[i], __ATOMIC_RELAXED);
 }

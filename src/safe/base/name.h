@@ -8,9 +8,10 @@
 #ifndef ACU_SRC_NAME_H
 #define ACU_SRC_NAME_H
 
+#include "core/thread_name.h"
 #include "safe/base/object.h"
 
-enum { ACU_NAME_WORDS = 6, ACU_NAME_SIZE = ACU_NAME_WORDS * 8 };
+enum { ACU_NAME_WORDS = ACU_NAME_SIZE / 8 };
 
 /* A name with the zeros behind it; all zeros: none. */
 typedef struct acu_name {

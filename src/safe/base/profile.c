@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/nvtx.h"
+#include "core/thread_name.h"
 
 /* ---- the profiler ---- */
 
@@ -125,10 +126,10 @@ acu_result acu_domain_set_category_name(acu_domain *domain, uint32_t category, c
 
 acu_result acu_thread_set_name(const char *name) {
     ACU_SCOPE();
-    if (!acu_audience_listens())
-        return 0;
     ACU_NEED_POINTER(name);
-    acu_audience_name(ACU_NAMED_THREAD, (uint64_t)syscall(SYS_gettid), name);
+    acu_thread_keep_name(name);
+    if (acu_audience_listens())
+        acu_audience_name(ACU_NAMED_THREAD, (uint64_t)syscall(SYS_gettid), name);
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* Memory that graphs allocate: how much there is, and freeing it on a stream. */
 #include "safe/graph/graph.h"
 
+#include "safe/base/device.h"
 #include "safe/memory/storage.h"
 
 acu_result acu_graph_memory_get_attribute(acu_device device, acu_graph_memory_attribute attribute,
@@ -9,24 +10,24 @@ acu_result acu_graph_memory_get_attribute(acu_device device, acu_graph_memory_at
     ACU_NEED_POINTER(bytes);
     *bytes = 0;
     ACU_TRY(acu_device_resolve(__func__, &device));
-    return acu_outcome(__func__, NULL,
-                       (int)cudaDeviceGetGraphMemAttribute(
-                           device, (enum cudaGraphMemAttributeType)attribute, bytes));
+    return acu_device_outcome_of(__func__, "graph memory attribute", attribute, device,
+                                 (int)cudaDeviceGetGraphMemAttribute(
+                                     device, (enum cudaGraphMemAttributeType)attribute, bytes));
 }
 
 acu_result acu_graph_memory_reset(acu_device device, acu_graph_memory_attribute attribute) {
     ACU_SCOPE();
     uint64_t zero = 0;
     ACU_TRY(acu_device_resolve(__func__, &device));
-    return acu_outcome(__func__, NULL,
-                       (int)cudaDeviceSetGraphMemAttribute(
-                           device, (enum cudaGraphMemAttributeType)attribute, &zero));
+    return acu_device_outcome_of(__func__, "graph memory attribute", attribute, device,
+                                 (int)cudaDeviceSetGraphMemAttribute(
+                                     device, (enum cudaGraphMemAttributeType)attribute, &zero));
 }
 
 acu_result acu_graph_memory_trim(acu_device device) {
     ACU_SCOPE();
     ACU_TRY(acu_device_resolve(__func__, &device));
-    return acu_outcome(__func__, NULL, (int)cudaDeviceGraphMemTrim(device));
+    return acu_device_outcome(__func__, device, (int)cudaDeviceGraphMemTrim(device));
 }
 
 int acu_graph_check_memory(const char *call, const acu_buffer *buffer) {

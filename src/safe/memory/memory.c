@@ -2,6 +2,8 @@
 #include <anycuda/cuda.h>
 #include <anycuda/memory.h>
 
+#include <stdio.h>
+
 #include "core/translate.h"
 #include "safe/base/device.h"
 
@@ -154,6 +156,14 @@ static void find_range(const void *address, size_t bytes, acu_memory_range *rang
             range->accessed_by |= UINT64_C(1) << (unsigned)devices[i];
 }
 
+static int outcome_at(const char *call, const void *address, int code) {
+    char text[40];
+    if (!code)
+        return 0;
+    snprintf(text, sizeof text, "address %p", address);
+    return acu_cuda_failed(call, text, code);
+}
+
 /* CUDA is asked once in a way that may fail: what follows does not record failures. */
 acu_result acu_memory_get_range(const void *address, size_t bytes, acu_memory_range *range) {
     ACU_SCOPE();
@@ -166,7 +176,7 @@ acu_result acu_memory_get_range(const void *address, size_t bytes, acu_memory_ra
     if (code == cudaErrorInvalidValue)
         acu_fail_hint("only managed memory has such attributes; acu_memory_get_info() tells what "
                       "memory an address is in");
-    ACU_TRY(acu_outcome(__func__, NULL, code));
+    ACU_TRY(outcome_at(__func__, address, code));
     find_range(address, bytes, range);
     return 0;
 }
@@ -199,7 +209,7 @@ acu_result acu_memory_get_info(const void *address, acu_memory_info *info) {
     struct cudaPointerAttributes a = {.type = cudaMemoryTypeUnregistered};
     ACU_NEED_POINTER(info);
     *info = (acu_memory_info){.device = ACU_DEVICE_CURRENT, .range = nothing_known};
-    ACU_TRY(acu_outcome(__func__, NULL, (int)cudaPointerGetAttributes(&a, address)));
+    ACU_TRY(outcome_at(__func__, address, (int)cudaPointerGetAttributes(&a, address)));
     if (a.type != cudaMemoryTypeUnregistered)
         find_all(address, &a, info);
     return 0;
@@ -209,9 +219,9 @@ acu_result acu_memory_set_synchronous(void *address, bool synchronous) {
     ACU_SCOPE();
     const unsigned value = synchronous;
     ACU_NEED_POINTER(address);
-    return acu_outcome(__func__, NULL,
-                       acu_translate_driver(cuPointerSetAttribute(
-                           &value, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, number_of(address))));
+    return outcome_at(__func__, address,
+                      acu_translate_driver(cuPointerSetAttribute(
+                          &value, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, number_of(address))));
 }
 
 acu_result acu_memory_can_access(const void *address, acu_device device, bool *can) {

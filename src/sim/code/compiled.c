@@ -244,7 +244,7 @@ static cudaError_t load_module(acu_sim_library *library) {
 /* Host code calls this before its first access to a managed variable. The program keeps the result:
  * 1 if the variables have their addresses, 0 if the call is to be repeated. */
 char acu_sim_compiled_InitModule(void **handle) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "__cudaInitModule"};
     acu_sim_call_begin(&call);
     return acu_sim_call_end(&call, load_module(library_of(handle))) ? 0 : 1;
 }
@@ -275,7 +275,8 @@ unsigned acu_sim_compiled_PushCallConfiguration(dim3 grid, dim3 block, size_t sh
 cudaError_t acu_sim_compiled_PopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared,
                                                   void *stream) {
     if (depth == 0) {
-        acu_sim_call call = {.caller = __builtin_return_address(0)};
+        acu_sim_call call = {.caller = __builtin_return_address(0),
+                             .symbol = "__cudaPopCallConfiguration"};
         acu_sim_call_begin(&call);
         return acu_sim_call_end(&call, cudaErrorMissingConfiguration);
     }
@@ -289,7 +290,7 @@ cudaError_t acu_sim_compiled_PopCallConfiguration(dim3 *grid, dim3 *block, size_
 
 /* A stub calls this once, perhaps before main(), so nothing is loaded and no context created. */
 cudaError_t acu_sim_compiled_GetKernel(cudaKernel_t *kernel, const void *host) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "__cudaGetKernel"};
     acu_sim_call_begin(&call);
     acu_sim_kernel_handle *found = acu_sim_compiled_kernel(host);
     cudaError_t result = !kernel ? cudaErrorInvalidValue
@@ -311,12 +312,15 @@ static cudaError_t launch(acu_sim_call call, cudaKernel_t kernel, dim3 grid, dim
 
 cudaError_t acu_sim_compiled_LaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
                                           size_t shared, cudaStream_t stream) {
-    const acu_sim_call call = {.caller = __builtin_return_address(0)};
+    const acu_sim_call call = {.caller = __builtin_return_address(0),
+                               .symbol = "__cudaLaunchKernel"};
     return launch(call, kernel, grid, block, args, shared, stream);
 }
 
 cudaError_t acu_sim_compiled_LaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block,
                                                void **args, size_t shared, cudaStream_t stream) {
-    const acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    const acu_sim_call call = {.caller = __builtin_return_address(0),
+                               .symbol = "__cudaLaunchKernel_ptsz",
+                               .own_default = true};
     return launch(call, kernel, grid, block, args, shared, stream);
 }

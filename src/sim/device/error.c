@@ -45,6 +45,20 @@ const char *acu_sim_cudaGetErrorString(cudaError_t error) {
                : "unrecognized error code";
 }
 
+/* The numbers are the same, but for what only the runtime has. */
+CUresult acu_sim_driver_result(cudaError_t error) {
+    switch ((int)error) {
+    case cudaErrorInvalidConfiguration:
+    case cudaErrorInvalidPitchValue:
+    case cudaErrorInvalidMemcpyDirection:
+        return CUDA_ERROR_INVALID_VALUE;
+    case cudaErrorInvalidDeviceFunction:
+        return CUDA_ERROR_INVALID_HANDLE;
+    default:
+        return (CUresult)error;
+    }
+}
+
 /* The driver is initialised, if there is one; whether that works is not reported. */
 cudaError_t acu_sim_cudaDriverGetVersion(int *driverVersion) {
     (void)acu_sim_require(SIM_NEEDS_DRIVER);

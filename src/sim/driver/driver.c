@@ -22,7 +22,8 @@
  * has. */
 #define OLDER(need, name, params, args)                                                            \
     static CUresult enter_##name params {                                                          \
-        acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};            \
+        acu_sim_call call = {                                                                      \
+            .caller = __builtin_return_address(0), .symbol = #name, .by_driver = true};            \
         acu_sim_call_begin(&call);                                                                 \
         cudaError_t result = acu_sim_require_by_driver(need);                                      \
         if (!result)                                                                               \
@@ -156,20 +157,6 @@ acu_sim_cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr,
 }
 
 /* ---- results ---- */
-
-/* The numbers are the same, but for what only the runtime has. */
-CUresult acu_sim_driver_result(cudaError_t error) {
-    switch ((int)error) {
-    case cudaErrorInvalidConfiguration:
-    case cudaErrorInvalidPitchValue:
-    case cudaErrorInvalidMemcpyDirection:
-        return CUDA_ERROR_INVALID_VALUE;
-    case cudaErrorInvalidDeviceFunction:
-        return CUDA_ERROR_INVALID_HANDLE;
-    default:
-        return (CUresult)error;
-    }
-}
 
 CUresult acu_sim_cuGetErrorName(CUresult error, const char **pStr) {
     if (!pStr)

@@ -4,6 +4,7 @@
 
 #include "sim/cuda_bodies.h"
 #include "sim/device/context.h"
+#include "sim/device/error.h"
 #include "sim/device/need.h"
 #include "sim/noun.h"
 #include "sim/sim.h"
@@ -47,9 +48,6 @@ cudaError_t acu_sim_require_with_memory(acu_sim_need need, CUdeviceptr memory);
 
 /* Returns the entry behind a symbol; NULL if there is no such symbol, or no driver. */
 acu_fn acu_sim_driver_symbol(const char *symbol);
-
-/* Converts the runtime's error to the driver's. */
-CUresult acu_sim_driver_result(cudaError_t error);
 
 /* Does cuGetProcAddress(), and what the runtime makes of it. */
 CUdriverProcAddressQueryResult acu_sim_driver_find(const char *symbol, int version, bool per_thread,

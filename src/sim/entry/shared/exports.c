@@ -11,7 +11,7 @@
     cudaError_t acu_refuse_##symbol(void) __asm__(#symbol)                                         \
         __attribute__((weak, visibility("default")));                                              \
     cudaError_t acu_refuse_##symbol(void) {                                                        \
-        return acu_sim_refuse();                                                                   \
+        return acu_sim_refuse(#symbol);                                                            \
     }
 
 /* A symbol of an older version that the same ABI serves: a jump to the one above, or to the entry
@@ -27,8 +27,9 @@
             "acu_older_" #major "_" #symbol ": " JUMP #symbol "\n"                                 \
             ".symver acu_older_" #major "_" #symbol ", " #symbol "@" version "\n");
 
-static cudaError_t acu_sim_refuse(void) {
-    acu_sim_call call = {.caller = NULL};
+static cudaError_t acu_sim_refuse(const char *symbol) {
+    const bool by_driver = symbol[0] == 'c' && symbol[2] != 'd'; /* neither cudaX nor __cudaX */
+    acu_sim_call call = {.caller = NULL, .symbol = symbol, .by_driver = by_driver};
     acu_sim_call_begin(&call);
     return acu_sim_call_end(&call, cudaErrorNotSupported);
 }
