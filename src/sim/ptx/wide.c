@@ -59,6 +59,7 @@ typedef struct wide_atom {
 static wide_element swap_if_equal(wide_element *at, wide_element wanted, wide_element next) {
 #if defined(__x86_64__)
     uint64_t low = (uint64_t)wanted, high = (uint64_t)(wanted >> 64);
+    /* NOLINTNEXTLINE(portability-no-assembler): see above */
     __asm__ volatile("lock cmpxchg16b %0"
                      : "+m"(*at), "+a"(low), "+d"(high)
                      : "b"((uint64_t)next), "c"((uint64_t)(next >> 64))
