@@ -48,19 +48,23 @@ static inline void count_up(uint32_t *words, size_t count) {
         words[n] = (uint32_t)n;
 }
 
-/* Runs a kernel that fails, and takes everything back. */
-static inline void fault(const char *text, int code) {
+/* Runs a kernel of some threads that fails, and takes everything back. */
+static inline void fault_of(const char *text, unsigned threads, int code) {
     CUmodule module = load_text(text);
     CUdeviceptr at;
     void *args[] = {&at};
-    OK(cuMemAlloc(&at, 64));
-    OK(launch(module, "k", 1, 1, args));
+    OK(cuMemAlloc(&at, 256));
+    OK(launch(module, "k", 1, threads, args));
     SAYS((CUresult)code, cuCtxSynchronize());
     SAYS((CUresult)code, cuCtxSynchronize());
     acu_sim_reset(MACHINE);
     OK(cuInit(0));
     OK(cuDevicePrimaryCtxRetain(&context, 0));
     OK(cuCtxSetCurrent(context));
+}
+
+static inline void fault(const char *text, int code) {
+    fault_of(text, 1, code);
 }
 
 #endif

@@ -1,6 +1,8 @@
 /* Lanes of a warp that go apart, wait for each other, and call functions meanwhile. */
 #include "ptx_test.h"
 
+#include <stdio.h>
+
 #define FUNCTIONS                                                                                  \
     HEAD ".func (.param .b32 r) try_lock(.param .b64 at) {\n"                                      \
          ".reg .b64 %d<2>; .reg .b32 %r<2>;\nld.param.u64 %d1, [at];\n"                            \
@@ -146,6 +148,75 @@ TEST(what_lanes_wait_with_stays) {
     }
 }
 
+#define TO_WORD   "selp.u32 %r2, 1, 0, %p1;\n"
+#define HAS_VALUE "setp.ne.u32 %p2, %r3, 0;\n"
+
+/* Each .sync operation with a mask, all lanes having the value 5, and what it gives 32 lanes of
+ * which only lane 0 is named. */
+typedef struct sync_operation {
+    const char *begin, *end; /* before and behind the mask */
+    uint32_t result;
+} sync_operation;
+
+static const sync_operation operations[] = {
+    {"match.any.sync.b32 %r2, %r3, ", ";\n", UINT32_MAX},
+    {"match.all.sync.b32 %r2|%p1, %r3, ", ";\n", UINT32_MAX},
+    {"match.all.sync.b32 %r2|%p1, %r3, ", ";\n" TO_WORD, 1},
+    {HAS_VALUE "vote.sync.all.pred %p1, %p2, ", ";\n" TO_WORD, 1},
+    {HAS_VALUE "vote.sync.ballot.b32 %r2, %p2, ", ";\n", UINT32_MAX},
+    {"redux.sync.add.u32 %r2, %r3, ", ";\n", 160},
+    {"shfl.sync.idx.b32 %r2|%p1, %r3, 1, 31, ", ";\n", 5},
+    {"elect.sync %r2|%p1, ", ";\n", 0},
+    {"bar.warp.sync ", ";\nmov.u32 %r2, 7;\n", 7},
+};
+
+static const char *with_mask(char *text, size_t room, const sync_operation *o, const char *mask) {
+    static const char around[] = WORD("", "mov.u32 %r3, 5;\n@");
+    const char *at = strchr(around, '@');
+    snprintf(text, room, "%.*s%s%s%s%s", (int)(at - around), around, o->begin, mask, o->end,
+             at + 1);
+    return text;
+}
+
+/* A constant mask has no say in who takes part: all do that execute. An H200 was asked. */
+TEST(constant_masks_that_do_not_name_who_executes) {
+    char text[2000];
+    for (size_t n = 0; n < sizeof operations / sizeof *operations; n++) {
+        uint32_t words[32] = {0};
+        run(with_mask(text, sizeof text, &operations[n], "1"), 1, 32, words, 32);
+        for (unsigned lane = 0; lane < 32; lane++)
+            if (words[lane] != operations[n].result)
+                fail_msg("%s1: lane %u has 0x%x", operations[n].begin, lane, words[lane]);
+    }
+}
+
+/* A mask in a register that does not name a lane which executes ends the kernel with 715, as on an
+ * H200; one that names more than execute does so if the others have ended. */
+TEST(masks_that_do_not_name_who_executes) {
+    char text[2000];
+    for (size_t n = 0; n < sizeof operations / sizeof *operations; n++) {
+        uint32_t words[32];
+        for (unsigned lane = 0; lane < 32; lane++)
+            words[lane] = UINT32_MAX;
+        run(with_mask(text, sizeof text, &operations[n], "%r1"), 1, 32, words, 32);
+        for (unsigned lane = 0; lane < 32; lane++)
+            assert_int_equal(words[lane], operations[n].result);
+        fault_of(with_mask(text, sizeof text, &operations[n], "%r9"), 32, 715);
+    }
+}
+
+/* A shuffle from lanes that have ended gives 0, as on an H200. */
+TEST(what_shuffles_find_in_lanes_that_have_ended) {
+    uint32_t words[32];
+    for (unsigned lane = 0; lane < 32; lane++)
+        words[lane] = 5;
+    run(WORD("", "setp.ge.u32 %p1, %r9, 16;\n@%p1 ret;\nadd.u32 %r3, %r9, 1;\n"
+                 "shfl.sync.idx.b32 %r2, %r1, %r3, 31, 0xffff;\n"),
+        1, 32, words, 32);
+    for (unsigned lane = 0; lane < 16; lane++)
+        assert_int_equal(words[lane], lane < 15 ? 5 : 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         C(a_lock_in_a_function_is_taken_soon),
@@ -155,6 +226,9 @@ int main(void) {
         C(a_register_leads_to_a_parameter_of_a_function),
         C(what_lanes_leave_a_loop_with_stays),
         C(what_lanes_wait_with_stays),
+        C(constant_masks_that_do_not_name_who_executes),
+        C(masks_that_do_not_name_who_executes),
+        C(what_shuffles_find_in_lanes_that_have_ended),
     };
     return RUN(tests);
 }

@@ -145,6 +145,7 @@ static void make(ptx_lowering *l, const ptx_function *entry) {
     for (l->current = 0; l->current < code->function_count; l->current++)
         acu_ptx_lower_function(l);
     find_recursion(l);
+    acu_ptx_name_syncs(l);
     acu_ptx_check_syncs(l);
     finish(l);
 }

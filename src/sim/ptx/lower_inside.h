@@ -106,6 +106,9 @@ void acu_ptx_lower_one(ptx_lowering *lowering, const ptx_instruction *instructio
 /* Lowers the function `current`. */
 void acu_ptx_lower_function(ptx_lowering *lowering);
 
+/* Lets .sync operations whose masks lie in registers end the kernel where a mask does not name a
+ * lane that executes it. */
+void acu_ptx_name_syncs(ptx_lowering *lowering);
 /* Puts what checks do before each .sync operation, if the code has checks. */
 void acu_ptx_check_syncs(ptx_lowering *lowering);
 

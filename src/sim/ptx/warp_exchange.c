@@ -8,9 +8,18 @@
 
 #include <string.h>
 
-/* The lanes that take part with a lane: those that execute, of those that its member mask names. */
+/* Returns the lanes that take part with a lane: those that execute with the same member mask. The
+ * mask names them all, unless it is a constant, which a GPU does not look at. */
 static uint32_t members_of(const ptx_warp *w, const ptx_op *op, unsigned lane) {
-    return ((const uint32_t *)ptx_at(w, op->a))[lane] & w->mask;
+    const uint32_t *masks = ptx_at(w, op->a);
+    uint32_t other = 0, same = 0;
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        other |= masks[i] ^ masks[lane];
+    if (!other)
+        return w->mask; /* almost always */
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        same |= (uint32_t)(masks[i] == masks[lane]) << i;
+    return same & w->mask;
 }
 
 static ptx_op *emit_sync(ptx_lowering *l, ptx_handler *handler, ptx_slot members) {
@@ -72,10 +81,14 @@ static void find_sources(ptx_shuffle *s, const ptx_operand *by, const ptx_operan
 
 void acu_ptx_shuffle(ptx_warp *w, const ptx_op *op) {
     const ptx_shuffle *s = op->more;
-    uint32_t inside = s->inside, from[PTX_LANES];
+    const uint32_t alive = ptx_alive(w), *words = ptx_at(w, s->value);
+    uint32_t inside = s->inside, from[PTX_LANES], of_alive[PTX_LANES];
+    for (unsigned i = 0; i < PTX_LANES && ~alive; i++)
+        of_alive[i] =
+            alive >> i & 1 ? words[i] : 0; /* a GPU finds zeros in lanes that have ended */
     if (!s->is_fixed)
         inside = source_lanes(s->mode, ptx_at(w, s->by), ptx_at(w, s->clamp), from);
-    s->permute(ptx_at(w, op->d), ptx_at(w, s->value), s->is_fixed ? s->from : from, w->mask);
+    s->permute(ptx_at(w, op->d), ~alive ? of_alive : words, s->is_fixed ? s->from : from, w->mask);
     if (s->predicate != UINT32_MAX) {
         uint32_t *p = ptx_at(w, s->predicate);
         *p = (*p & ~w->mask) | (inside & w->mask);
@@ -91,7 +104,7 @@ static void check_sources(ptx_warp *w, const ptx_op *op) {
         uint32_t mask = ((const uint32_t *)ptx_at(w, op->a))[lane];
         uint32_t inside;
         unsigned from = source_lane(s->mode, lane, by[lane], clamp[lane], &inside);
-        if (!inside || members_of(w, op, lane) >> from & 1)
+        if (!inside || (mask & w->mask) >> from & 1)
             continue;
         acu_ptx_check_report(w, op, lane, PTX_CHECK_SYNC,
                              "lane %u takes its value from lane %u, which %s", lane, from,
@@ -136,29 +149,15 @@ void acu_ptx_lower_shfl(ptx_lowering *l, const ptx_instruction *i) {
 
 enum { ALL, ANY, UNI, BALLOT };
 
-/* Returns the lanes whose member masks are that of a lane. */
-static uint32_t same_members(const ptx_warp *w, const ptx_op *op, unsigned lane) {
-    const uint32_t *masks = ptx_at(w, op->a);
-    uint32_t other = 0, same = 0;
-    for (unsigned i = 0; i < PTX_LANES; i++)
-        other |= masks[i] ^ masks[lane];
-    if (!other)
-        return w->mask; /* almost always */
-    for (unsigned i = 0; i < PTX_LANES; i++)
-        same |= (uint32_t)(masks[i] == masks[lane]) << i;
-    return same & w->mask;
-}
-
 static void do_vote(ptx_warp *w, const ptx_op *op) {
     uint32_t predicate = *(const uint32_t *)ptx_at(w, op->b), *d = ptx_at(w, op->d), bits = 0;
     for (uint32_t left = w->mask, same; left; left &= ~same) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
-        same = op->negated ? w->mask : same_members(w, op, lane);
-        const uint32_t members = op->negated ? w->mask : members_of(w, op, lane),
-                       yes = predicate & members;
-        const bool result = op->value == ALL   ? yes == members
+        same = op->negated ? w->mask : members_of(w, op, lane);
+        const uint32_t yes = predicate & same;
+        const bool result = op->value == ALL   ? yes == same
                             : op->value == ANY ? yes != 0
-                                               : yes == members || yes == 0;
+                                               : yes == same || yes == 0;
         bits |= result ? same : 0;
         for (unsigned i = 0; i < PTX_LANES && op->value == BALLOT; i++)
             d[i] = same >> i & 1 ? yes : d[i];
@@ -200,12 +199,12 @@ void acu_ptx_lower_activemask(ptx_lowering *l, const ptx_instruction *i) {
 
 static void do_elect(ptx_warp *w, const ptx_op *op) {
     uint32_t *d = ptx_at(w, op->d), *p = ptx_at(w, op->e), bits = 0;
-    for (unsigned i = 0; i < PTX_LANES; i++) {
-        if (!(w->mask >> i & 1))
-            continue;
-        unsigned leader = (unsigned)__builtin_ctz(members_of(w, op, i) | UINT32_C(1) << i);
-        d[i] = leader;
-        bits |= (uint32_t)(leader == i) << i;
+    for (uint32_t left = w->mask, members; left; left &= ~members) {
+        const unsigned leader = (unsigned)__builtin_ctz(left);
+        members = members_of(w, op, leader);
+        for (unsigned i = 0; i < PTX_LANES; i++)
+            d[i] = members >> i & 1 ? leader : d[i];
+        bits |= UINT32_C(1) << leader;
     }
     *p = (*p & ~w->mask) | bits;
 }
@@ -242,18 +241,15 @@ static void do_match(ptx_warp *w, const ptx_op *op) {
     uint64_t value[PTX_LANES];
     for (unsigned i = 0; i < PTX_LANES; i++)
         value[i] = element(w, op->b, i, op->size);
-    for (uint32_t left = w->mask; left;) {
-        unsigned i = (unsigned)__builtin_ctz(left);
-        uint32_t members = members_of(w, op, i), same = equal_lanes(value, i) & members;
-        for (uint32_t alike = same & left; alike; alike &= alike - 1) {
-            unsigned n = (unsigned)__builtin_ctz(alike);
-            if (members_of(w, op, n) != members)
-                continue;
-            result[n] = op->flags ? same == members ? members : 0 : same;
-            bits |= (uint32_t)(same == members) << n;
-            left &= ~(UINT32_C(1) << n);
+    for (uint32_t left = w->mask, members; left; left &= ~members) {
+        members = members_of(w, op, (unsigned)__builtin_ctz(left));
+        for (uint32_t rest = members, same; rest; rest &= ~same) {
+            same = equal_lanes(value, (unsigned)__builtin_ctz(rest)) & members;
+            for (unsigned i = 0; i < PTX_LANES; i++)
+                if (same >> i & 1)
+                    result[i] = op->flags && same != members ? 0 : same;
+            bits |= same == members ? same : 0;
         }
-        left &= ~(UINT32_C(1) << i); /* where a lane is none of its own members */
     }
     for (unsigned i = 0; i < PTX_LANES; i++)
         d[i] = w->lanes[i] ? result[i] : d[i];
@@ -320,35 +316,43 @@ static uint32_t reduce_float(int kind, bool keeps_nan, uint32_t a, uint32_t b) {
     return (kind == MIN) == (x < y) ? a : b;
 }
 
-static void do_redux_float(ptx_warp *w, const ptx_op *op) {
+/* Returns what the members' values become together. */
+static uint32_t reduce_all(const ptx_op *op, const uint32_t *value, uint32_t members) {
+    uint32_t result = value[__builtin_ctz(members)];
+    for (members &= members - 1; members; members &= members - 1)
+        result = reduce((int)op->value, op->flags, result, value[__builtin_ctz(members)]);
+    return result;
+}
+
+static uint32_t reduce_floats(const ptx_op *op, const uint32_t *value, uint32_t members) {
+    uint32_t numbers[PTX_LANES];
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        numbers[i] = op->flags ? value[i] & 0x7fffffff : value[i];
+    uint32_t result = numbers[__builtin_ctz(members)];
+    result = reduce_float((int)op->value, op->count, result, result);
+    for (members &= members - 1; members; members &= members - 1)
+        result = reduce_float((int)op->value, op->count, result, numbers[__builtin_ctz(members)]);
+    return result;
+}
+
+static inline void do_any_redux(ptx_warp *w, const ptx_op *op,
+                                uint32_t (*all)(const ptx_op *, const uint32_t *, uint32_t)) {
     uint32_t value[PTX_LANES], *d = ptx_at(w, op->d);
     memcpy(value, ptx_at(w, op->b), sizeof value);
-    for (unsigned i = 0; i < PTX_LANES && op->flags; i++)
-        value[i] &= 0x7fffffff;
-    for (unsigned i = 0; i < PTX_LANES; i++) {
-        uint32_t left = members_of(w, op, i);
-        if (!(w->mask >> i & 1) || !left)
-            continue;
-        uint32_t result = value[__builtin_ctz(left)];
-        result = reduce_float((int)op->value, op->count, result, result);
-        for (left &= left - 1; left; left &= left - 1)
-            result = reduce_float((int)op->value, op->count, result, value[__builtin_ctz(left)]);
-        d[i] = result;
+    for (uint32_t left = w->mask, members; left; left &= ~members) {
+        members = members_of(w, op, (unsigned)__builtin_ctz(left));
+        const uint32_t result = all(op, value, members);
+        for (unsigned i = 0; i < PTX_LANES; i++)
+            d[i] = members >> i & 1 ? result : d[i];
     }
 }
 
+static void do_redux_float(ptx_warp *w, const ptx_op *op) {
+    do_any_redux(w, op, reduce_floats);
+}
+
 static void do_redux(ptx_warp *w, const ptx_op *op) {
-    uint32_t value[PTX_LANES], *d = ptx_at(w, op->d);
-    memcpy(value, ptx_at(w, op->b), sizeof value);
-    for (unsigned i = 0; i < PTX_LANES; i++) {
-        uint32_t left = members_of(w, op, i);
-        if (!(w->mask >> i & 1) || !left)
-            continue;
-        uint32_t result = value[__builtin_ctz(left)];
-        for (left &= left - 1; left; left &= left - 1)
-            result = reduce((int)op->value, op->flags, result, value[__builtin_ctz(left)]);
-        d[i] = result;
-    }
+    do_any_redux(w, op, reduce_all);
 }
 
 void acu_ptx_lower_redux(ptx_lowering *l, const ptx_instruction *i) {
@@ -373,4 +377,35 @@ void acu_ptx_lower_redux(ptx_lowering *l, const ptx_instruction *i) {
     op->value = kind;
     op->flags = type == PTX_F32 ? magnitude : type == PTX_S32;
     op->count = keeps;
+}
+
+/* ---- masks that name not all who execute ---- */
+
+/* Does a .sync operation whose mask lies in a register. A GPU ends the kernel where the mask does
+ * not name the lane. */
+static void do_named(ptx_warp *w, const ptx_op *op) {
+    const uint32_t *masks = ptx_at(w, op->a);
+    const ptx_op *inner = op->more;
+    uint32_t named = 0;
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        named |= masks[i] & UINT32_C(1) << i;
+    if (w->mask & ~named) {
+        const unsigned lane = (unsigned)__builtin_ctz(w->mask & ~named);
+        acu_ptx_fail(w, lane, op, 715, 0, "the mask 0x%x does not name lane %u, which executes it",
+                     masks[lane], lane);
+    }
+    inner->masked(w, inner);
+}
+
+void acu_ptx_name_syncs(ptx_lowering *l) {
+    const ptx_code *code = l->code;
+    for (uint32_t n = 0; n < code->count; n++) {
+        ptx_op *op = &code->ops[n];
+        if (op->flow != acu_ptx_flow_sync || PTX_SLOT_BANK(op->a) == PTX_BANK_LAUNCH)
+            continue;
+        ptx_op *inner = acu_ptx_lower_alloc(l, sizeof *inner);
+        *inner = *op;
+        op->more = inner;
+        op->full = op->masked = do_named;
+    }
 }
