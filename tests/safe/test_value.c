@@ -250,7 +250,7 @@ static void nodes(void **state) {
     assert_int_equal(value_at(flags, 1), 5);
     o[2].value = 6;
     OK(acu_node_set_values(node, o, COUNT(o)));
-    FAILS(acu_exec_set_values(exec, node, o, 2), 1, "batch");
+    FAILS(acu_exec_set_values(exec, node, o, 2), 1, "batch mem op node 0");
     assert_non_null(strstr(acu_last_error_details().hint, "as many operations"));
     OK(acu_exec_release(exec));
     OK(acu_graph_instantiate(graph, 0, &exec));
