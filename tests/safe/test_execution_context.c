@@ -209,6 +209,11 @@ static void groups_of_any_size(void **state) {
     parts[0] = (acu_device_part){.multiprocessors = 8, .flags = ACU_PART_IN_DOMAIN, .domain = 77};
     acu_clear_error();
     assert_true(acu_device_split(0, parts, 1, made) != 0);
+    if (acu_last_error() == 915)
+        assert_non_null(strstr(acu_last_error_details().hint, "if there is one of that number"));
+    parts[0].flags = 0;
+    FAILS(acu_device_split(0, parts, 1, made), ACU_ERROR_ARGUMENT,
+          "has the domain 77, but not the flag ACU_PART_IN_DOMAIN");
 }
 
 static void queues(void **state) {
