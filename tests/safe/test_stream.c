@@ -214,6 +214,17 @@ static void all_attributes(void **state) {
     OK(acu_stream_release(b));
 }
 
+static void attributes_stay_on_a_device(void **state) {
+    (void)state;
+    acu_stream *a = NULL, *b = NULL;
+    NEEDS_TWO_DEVICES();
+    OK(acu_stream_create(0, NULL, &a));
+    OK(acu_stream_create(1, NULL, &b));
+    FAILS(acu_stream_copy_attributes(a, b), ACU_ERROR_DEVICE, "the other stream is on device 1");
+    OK(acu_stream_release(a));
+    OK(acu_stream_release(b));
+}
+
 static void attributes(void **state) {
     (void)state;
     acu_stream *a = NULL, *b = NULL;
@@ -460,6 +471,7 @@ int main(void) {
         TEST(default_streams),
         TEST(a_per_thread_stream_is_one_threads),
         TEST(attributes),
+        TEST(attributes_stay_on_a_device),
         TEST(queries_do_not_wait),
         TEST(fork_and_join),
         TEST(all_attributes),

@@ -201,6 +201,9 @@ acu_result acu_stream_copy_attributes(acu_stream *to, acu_stream *from) {
     acu_guard guard;
     ACU_NEED_STREAM(from);
     ACU_NEED_STREAM(to);
+    if (from->object.device != to->object.device)
+        return acu_fail_on(__func__, to, ACU_ERROR_DEVICE, "the other stream is on device %d",
+                           from->object.device);
     int code = acu_stream_enter(to, &guard);
     if (!code)
         code = (int)cudaStreamCopyAttributes(to->raw, from->raw);
