@@ -94,7 +94,9 @@ const acu_code_row acu_codes[] = {
     /* cudaErrorLaunchPendingCountExceeded */
     {69, ACU_ERROR_KIND_STATE, "too many launches from kernels are pending", ""},
     /* cudaErrorInvalidDeviceFunction */
-    {98, ACU_ERROR_KIND_ARGUMENT, "no such kernel for this device", ""},
+    {98, ACU_ERROR_KIND_ARGUMENT, "no such kernel for this device",
+     "nvcc's code must use the libcudart that anycuda uses (link it with -cudart shared), and have "
+     "code for the device"},
     /* cudaErrorNoDevice */
     {100, ACU_ERROR_KIND_DEVICE, "no device",
      "check CUDA_VISIBLE_DEVICES, and the devices that nvidia-smi lists"},
@@ -298,7 +300,8 @@ const acu_code_row acu_codes[] = {
     {917, ACU_ERROR_KIND_STATE, "the stream is detached from its context", ""},
     /* cudaErrorGraphRecaptureFailure */
     {918, ACU_ERROR_KIND_STATE, "the work that was captured again differs",
-     "capture the same work in the same order as before, or capture a new graph"},
+     "capture the same work in the same order as before, or capture a new graph; the callback "
+     "acu_capture_options.changed ends a capture, too"},
     /* cudaErrorFabricNotReady */
     {919, ACU_ERROR_KIND_OTHER, "the fabric is not ready", ""},
     /* cudaErrorUnknown */

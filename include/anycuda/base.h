@@ -9,6 +9,8 @@
 #error "anycuda works on Linux only (docs/users/platforms.md); on Windows use WSL 2"
 #elif !defined(__LP64__) || !(defined(__x86_64__) || defined(__aarch64__))
 #error "anycuda works on 64-bit x86-64 and aarch64 only, for which NVIDIA has CUDA's libraries"
+#elif __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "anycuda works on little-endian machines only, for which NVIDIA has CUDA's libraries"
 #endif
 
 #include <stddef.h>

@@ -43,7 +43,7 @@ typedef struct acu_capture_options {
 
     /* With `into`, since CUDA 13.3: the graph was captured before, and the same work is captured
      * again in the same order. The nodes get the new parameters. Other work, or other memory that
-     * the graph allocates, ends the capture, and the graph has no nodes then. */
+     * the graph allocates, ends the capture, and the graph is lost then. */
     bool again;
     /* With `again`; may be NULL. Called for each node whose parameters differ; a result other than
      * 0 ends the capture. The callback must call neither CUDA nor anycuda. */
@@ -55,7 +55,8 @@ typedef struct acu_capture_options {
  * Begins to capture a stream, which must not be the legacy default stream; `options` may be NULL.
  *
  * Releasing the stream before acu_stream_end_capture() ends the capture without a graph. Errors:
- * ACU_ERROR_CAPTURE where the stream is captured already, or a stream is captured into the graph.
+ * ACU_ERROR_CAPTURE where the stream is captured already, or a stream is captured into the graph;
+ * ACU_ERROR_STATE where the graph is lost, because a capture into it failed.
  */
 ACU_CHECKED acu_result acu_stream_begin_capture(acu_stream *stream,
                                                 const acu_capture_options *options);
@@ -65,9 +66,10 @@ ACU_CHECKED acu_result acu_stream_begin_capture(acu_stream *stream,
  * returned, retained once more.
  *
  * If the capture was broken, or a stream was not joined, the error says so, there is no graph, and
- * the streams can be used again; a graph that was captured again then has no nodes. After a capture
- * that ended well, such a graph gives up what it used before. Errors: ACU_ERROR_CAPTURE where the
- * capture did not begin on this stream; the capture then goes on.
+ * the streams can be used again. A graph that existed before is lost then: it can be released and
+ * nothing else. One that was captured again gives up, after a capture that ended well, what it used
+ * before. Errors: ACU_ERROR_CAPTURE where the capture did not begin on this stream; the capture
+ * then goes on.
  */
 ACU_CHECKED acu_result acu_stream_end_capture(acu_stream *stream, acu_graph **graph);
 

@@ -375,13 +375,29 @@ template <typename Ref, typename C, typename Function> class called {
 template <typename C> std::true_type is_handle(const handle<C> *);
 std::false_type is_handle(const volatile void *);
 
+/* Whether acu_arg_of() takes a T; a function, to which `+` leads, would be a bool. */
+template <typename T, typename = void> struct is_argument : std::false_type {};
+template <typename T>
+struct is_argument<T, std::void_t<decltype(acu_arg_of(std::declval<const T &>()))>>
+    : std::negation<std::is_member_pointer<T>> {};
+template <typename T, typename = void> struct is_function : std::false_type {};
+template <typename T>
+struct is_function<T, std::void_t<decltype(+std::declval<const T &>())>>
+    : std::is_function<std::remove_pointer_t<decltype(+std::declval<const T &>())>> {};
+
 /** Makes an argument as acu_arg_of() does, of a handle from C's, so that C's list says which fit.
  */
 template <typename T> acu_arg argument(const T &value) noexcept {
-    if constexpr (decltype(is_handle(std::addressof(value)))::value)
-        return acu_arg_of(value.get());
-    else
+    if constexpr (decltype(is_handle(std::addressof(value)))::value) {
+        return argument(value.get());
+    } else if constexpr (is_argument<T>::value && !is_function<T>::value) {
         return acu_arg_of(value);
+    } else {
+        static_assert(sizeof(T) == 0, "no kernel takes this: give a number, a raw pointer, a "
+                                      "buffer, texture, surface, tensor map or block, or a struct "
+                                      "by acu_bytes()");
+        return acu_arg_of(nullptr);
+    }
 }
 
 /** Returns handles as C reads an array of them: each is nothing but its pointer. */

@@ -383,6 +383,7 @@ static inline acu_arg acu_arg_constant(const acu_buffer *buffer) {
     DO(struct acu_array)                                                                           \
     DO(struct acu_mipmap)                                                                          \
     DO(struct acu_pool)                                                                            \
+    DO(struct acu_allocator)                                                                       \
     DO(struct acu_code)                                                                            \
     DO(struct acu_code_cache)                                                                      \
     DO(struct acu_module)                                                                          \
@@ -390,17 +391,42 @@ static inline acu_arg acu_arg_constant(const acu_buffer *buffer) {
     DO(struct acu_args)                                                                            \
     DO(struct acu_graph)                                                                           \
     DO(struct acu_exec)                                                                            \
+    DO(struct acu_execution_context)                                                               \
+    DO(struct acu_domain)                                                                          \
+    DO(struct acu_physical)                                                                        \
+    DO(struct acu_virtual)                                                                         \
+    DO(struct acu_multicast)                                                                       \
+    DO(struct acu_share)                                                                           \
+    DO(struct acu_transfer)                                                                        \
+    DO(struct acu_external_memory)                                                                 \
+    DO(struct acu_external_semaphore)                                                              \
+    DO(struct acu_graphics)                                                                        \
+    DO(struct acu_listener)                                                                        \
     DO(struct acu_client)                                                                          \
     DO(struct acu_mark)                                                                            \
     DO(struct acu_program)                                                                         \
     DO(struct acu_replay)                                                                          \
+    DO(struct acu_sim_semaphore)                                                                   \
     DO(acu_buffer *)
+struct acu_allocator;
 struct acu_graph;
 struct acu_exec;
+struct acu_execution_context;
+struct acu_domain;
+struct acu_physical;
+struct acu_virtual;
+struct acu_multicast;
+struct acu_share;
+struct acu_transfer;
+struct acu_external_memory;
+struct acu_external_semaphore;
+struct acu_graphics;
+struct acu_listener;
 struct acu_client;
 struct acu_mark;
 struct acu_program;
 struct acu_replay;
+struct acu_sim_semaphore;
 
 ACU_END_C
 

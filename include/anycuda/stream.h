@@ -205,7 +205,8 @@ ACU_CHECKED acu_result acu_stream_set_memory_domains(acu_stream *stream,
  */
 ACU_CHECKED acu_result acu_stream_set_nvlink_centric(acu_stream *stream, bool centric);
 
-/** Copies all attributes of a stream to another one of the same device. */
+/** Copies all attributes of a stream to another one. Errors: ACU_ERROR_DEVICE where they are on
+ * different devices. */
 ACU_CHECKED acu_result acu_stream_copy_attributes(acu_stream *to, acu_stream *from);
 
 /**

@@ -68,7 +68,8 @@ typedef enum acu_tensor_promotion {
     ACU_TENSOR_PROMOTION_256B
 } acu_tensor_promotion;
 
-/** A tensor in a buffer, and its tiles. Dimension 0 is the one whose elements lie together. */
+/** A tensor in a buffer, and its tiles. Dimension 0 is the one whose elements lie together. What
+ * the rank or the mode has no use for is 0. */
 typedef struct acu_tensor {
     acu_tensor_mode mode;
     acu_tensor_elements elements;

@@ -463,6 +463,22 @@ def test_handles_are_no_arguments_of_kernels(name: str, dialect: str, tmp_path: 
 
 
 @every_compiler
+@pytest.mark.parametrize("dialect", ["c11", "c++11"])
+def test_of_all_handles_those_that_fit_are_arguments(name: str, dialect: str, tmp_path: Path) -> None:
+    """Any other one would pass as a raw pointer, an address of the host."""
+    texts = [path.read_text(encoding="utf-8") for path in sorted((INCLUDE[0] / "anycuda").glob("*.h"))]
+    nouns = {noun for text in texts for noun in re.findall(r"^typedef struct (acu_\w+) \1;", text, re.M)}
+    fitting = {f"acu_{noun}" for noun in ("buffer", "texture", "surface", "tensor_map", "block")}
+    others = sorted(noun for noun in nouns - fitting if not noun.startswith("acu_backend_"))
+    assert fitting < nouns and len(others) > 25
+    lines = [f"acu_arg f{i}(struct {noun} *x) {{ return acu_arg_of(x); }}" for i, noun in enumerate(others)]
+    command = [*compiler(name, dialect), "-fsyntax-only", *(["-ferror-limit=0"] if name == "clang" else [])]
+    unit = source(tmp_path, "\n".join(["#include <anycuda/anycuda.h>", *lines]), dialect)
+    refused = {int(error.split(":")[1]) for error in fails([*command, unit]) if error.startswith(str(unit))}
+    assert [noun for i, noun in enumerate(others) if i + 2 not in refused] == []
+
+
+@every_compiler
 def test_a_launch_has_at_most_32_arguments(name: str, tmp_path: Path) -> None:
     def unit(count: int) -> Path:
         call = f"acu_launch(s, k, acu_grid_1d(1, 1), {', '.join(map(str, range(1, count + 1)))})"

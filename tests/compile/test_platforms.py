@@ -18,6 +18,7 @@ INCLUDES = [f"-I{ROOT / 'include'}", f"-I{ROOT / 'generated/include'}"]
         (["-U__linux__"], "anycuda works on Linux only"),
         (["-U__LP64__"], "anycuda works on 64-bit x86-64 and aarch64 only"),
         (["-U__x86_64__", "-U__aarch64__"], "anycuda works on 64-bit x86-64 and aarch64 only"),
+        (["-U__BYTE_ORDER__", "-D__BYTE_ORDER__=4321"], "anycuda works on little-endian machines only"),
         (["-U__GNUC__"], "need a compiler that supports GNU C's extensions"),
     ],
 )

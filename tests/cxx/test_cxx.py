@@ -53,11 +53,17 @@ WRONG = """
 #include <vector>
 void wrong(acu::stream s, acu::kernel k, acu::buffer_of<float> b, acu::event_ref e, acu::buffer any);
 void wrong(acu::stream s, acu::kernel k, acu::buffer_of<float> b, acu::event_ref e, acu::buffer any) {
+    const acu_grid grid = acu::grid_1d(1, 1);
     s.synchronize(); // ignored
     acu::stream::create(0); // ignored
     (void)acu::launch(s, k, acu::grid_1d(1, 1), b, 1.0f, b.get(), any);
     (void)acu::launch(s, k, acu::grid_1d(1, 1), s); // no kernel takes a stream
     (void)acu::launch(s, k, acu::grid_1d(1, 1), e); // nor an event
+    (void)acu::launch(s, k, acu::grid_1d(1, 1), [] {}); // nor a function, which could be a bool
+    (void)acu::launch(s, k, acu::grid_1d(1, 1), &acu::stream::get); // nor that
+    (void)acu::launch(s, k, acu::grid_1d(1, 1), std::vector<float>{1}); // nor memory of the host
+    (void)acu::launch(s, k, acu::grid_1d(1, 1), grid); // a struct goes by acu_bytes()
+    (void)acu::launch(s, k, acu::grid_1d(1, 1), nullptr, true, 'c', ACU_VALUE_WAIT, acu_bytes(&grid, sizeof grid));
     acu::stream copy = s; // two owners
     acu::stream_ref borrowed = s;
     acu::stream taken = borrowed; // an owner from nothing
@@ -81,12 +87,14 @@ def test_what_is_wrong_does_not_compile(name: str, tmp_path: Path) -> None:
     unit = tmp_path / "unit.cpp"
     unit.write_text(WRONG)
     command = [*compiler(name, "c++17"), "-Werror=unused-result", "-Wno-unused-variable", "-fsyntax-only", unit]
+    command += ["-ferror-limit=0"] if name == "clang" else []
     # Where an error is in a header, a note says from which line it is.
     done = run(command)
     assert done.returncode != 0
     where = r"unit\.cpp:(\d+):\d+:(?= error: |.* required from here| note: in instantiation .* requested here)"
     found = {int(number) for number in re.findall(where, done.stderr)}
     assert found == {at for at, line in enumerate(WRONG.split("\n"), 1) if "//" in line}
+    assert done.stderr.count("no kernel takes this: give a number") >= 6
 
 
 @every_compiler

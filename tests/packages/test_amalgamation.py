@@ -36,7 +36,7 @@ def test_one_compile_line(folder: Path) -> None:
     """The programs of examples/, with their warnings, on the simulator beside the library."""
     objects = [folder / name for name in ("anycuda.o", "anycuda_sim.o")]
     for made in objects:
-        works([CC, *without_cuda(CC), "-c", "-g0", made.with_suffix(".c"), "-o", made])
+        works([CC, *without_cuda(CC), "-c", "-g0", "-Werror", made.with_suffix(".c"), "-o", made])
     flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-DANYCUDA_CUDA_NAMES"]
     for name, says in (("vector_add", "all 1000000 sums are right"), ("any_runtime", "13.5")):
         program = folder / name

@@ -15,6 +15,8 @@ static nvJitLinkResult fake_create(nvJitLinkHandle *linker, uint32_t count, cons
         const size_t used = strlen(fake_linker.options);
         snprintf(fake_linker.options + used, sizeof fake_linker.options - used, "%s ", options[i]);
     }
+    if (strstr(fake_linker.options, "--no-such-option"))
+        return NVJITLINK_ERROR_UNRECOGNIZED_OPTION;
     *linker = (nvJitLinkHandle)(void *)&handle;
     fake_linker.alive++;
     return NVJITLINK_SUCCESS;

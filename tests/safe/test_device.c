@@ -128,6 +128,10 @@ static void memory_limits_flags_priorities(void **state) {
         FAILS(acu_device_get_limit(0, ACU_LIMIT_BLOCK_MEMORY_SIZE, &limit), 801, "needs CUDA 13.4");
     FAILS(acu_device_get_limit(0, (acu_device_limit)no_such, &limit), 1, "cudaDeviceGetLimit");
     FAILS(acu_device_get_limit(0, ACU_LIMIT_STACK_SIZE, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_device_set_limit(0, (acu_device_limit)no_such, 1), 1, "cudaDeviceSetLimit");
+    assert_non_null(strstr(acu_last_error_details().hint, "no such limit"));
+    FAILS(acu_device_set_limit(0, ACU_LIMIT_PERSISTING_L2_SIZE, (size_t)1 << 40), 1, "");
+    assert_non_null(strstr(acu_last_error_details().hint, "MaxPersistingL2CacheSize"));
     OK(acu_device_set_flags(another_device(), ACU_DEVICE_BLOCK));
     OK(acu_device_get_flags(another_device(), &flags));
     assert_int_equal(flags & 7u, ACU_DEVICE_BLOCK);

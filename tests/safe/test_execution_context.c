@@ -209,6 +209,11 @@ static void groups_of_any_size(void **state) {
     parts[0] = (acu_device_part){.multiprocessors = 8, .flags = ACU_PART_IN_DOMAIN, .domain = 77};
     acu_clear_error();
     assert_true(acu_device_split(0, parts, 1, made) != 0);
+    if (acu_last_error() == 915)
+        assert_non_null(strstr(acu_last_error_details().hint, "if there is one of that number"));
+    parts[0].flags = 0;
+    FAILS(acu_device_split(0, parts, 1, made), ACU_ERROR_ARGUMENT,
+          "has the domain 77, but not the flag ACU_PART_IN_DOMAIN");
 }
 
 static void queues(void **state) {
@@ -373,6 +378,57 @@ static void a_launch_has_the_parts_multiprocessors(void **state) {
 }
 
 /* The nodes of a graph run where they were captured, and the graph keeps the part. */
+/* Each block writes on which multiprocessor it is. */
+static const char where_ptx[] =
+    ".version 7.0\n.target sm_52\n.address_size 64\n"
+    ".visible .entry where(.param .u64 out) {\n"
+    "    .reg .b64 %rd<4>;\n    .reg .b32 %r<4>;\n"
+    "    ld.param.u64 %rd1, [out];\n    mov.u32 %r1, %ctaid.x;\n    mov.u32 %r2, %smid;\n"
+    "    mul.wide.u32 %rd2, %r1, 4;\n    add.u64 %rd3, %rd1, %rd2;\n"
+    "    st.global.u32 [%rd3], %r2;\n    ret;\n}\n";
+
+/* Counts the part's blocks on each multiprocessor. */
+static void count_blocks(acu_execution_context *part, acu_kernel *where, unsigned *blocks) {
+    enum { BLOCKS = 4096 };
+    static uint32_t on[BLOCKS];
+    acu_buffer *out = NULL;
+    acu_stream *stream = stream_in(part);
+    OK(acu_buffer_create(stream, ACU_U32, BLOCKS, &out));
+    OK(acu_launch(stream, where, acu_grid_1d(BLOCKS, 1), acu_out(out)));
+    OK(acu_buffer_read(out, on, BLOCKS));
+    for (size_t i = 0; i < BLOCKS; i++) {
+        assert_true(on[i] < 256);
+        blocks[on[i]]++;
+    }
+    OK(acu_buffer_release(out));
+    OK(acu_stream_release(stream));
+}
+
+static void parts_run_on_multiprocessors_of_their_own(void **state) {
+    (void)state;
+    NEEDS_CONTEXTS();
+    acu_module *module = NULL;
+    acu_kernel *where = NULL;
+    acu_execution_context *made[2];
+    unsigned blocks[2][256] = {{0}}, used[2] = {0, 0};
+    OK(acu_module_load(0, &(acu_module_source){.ptx = where_ptx}, &module));
+    OK(acu_module_get_kernel(module, "where", &where));
+    OK(acu_device_split(0, (acu_device_part[]){{.multiprocessors = 16}, {0}}, 2, made));
+    for (size_t i = 0; i < 2; i++)
+        count_blocks(made[i], where, blocks[i]);
+    for (size_t id = 0; id < 256; id++) {
+        assert_false(blocks[0][id] && blocks[1][id]);
+        used[0] += blocks[0][id] > 0;
+        used[1] += blocks[1][id] > 0;
+    }
+    assert_true(used[0] > 0 && used[0] <= size_of(made[0]));
+    assert_true(used[1] > 0 && used[1] <= size_of(made[1]));
+    OK(acu_execution_context_release(made[0]));
+    OK(acu_execution_context_release(made[1]));
+    OK(acu_kernel_release(where));
+    OK(acu_module_release(module));
+}
+
 static void a_graph_keeps_the_context(void **state) {
     (void)state;
     NEEDS_CONTEXTS();
@@ -548,6 +604,7 @@ int main(void) {
         KERNEL_TEST(a_stream_keeps_its_context),
         KERNEL_TEST(work_in_a_part),
         KERNEL_TEST(a_launch_has_the_parts_multiprocessors),
+        KERNEL_TEST(parts_run_on_multiprocessors_of_their_own),
         KERNEL_TEST(a_graph_keeps_the_context),
         KERNEL_TEST(an_event_is_all_of_a_context),
         KERNEL_TEST(all_streams_wait_for_an_event),

@@ -497,6 +497,11 @@ static void dependent_launches_priorities_and_domains(void **state) {
         OK(acu_launch(stream, kernel, g));
     else
         FAILS(acu_launch(stream, kernel, g), 801, "needs CUDA 12.0");
+    g.memory_domain = 2;
+    FAILS(acu_launch(stream, kernel, g), ACU_ERROR_ARGUMENT, "no memory domain 2");
+    g = grid_of(1, 1);
+    g.cluster_scheduling = 3;
+    FAILS(acu_launch(stream, kernel, g), ACU_ERROR_ARGUMENT, "no cluster scheduling 3");
     g = grid_of(1, 1);
     g.begun_event = event;
     if (kernel_version() >= 12030)
@@ -544,6 +549,10 @@ static void what_few_launches_need(void **state) {
     }
     more.carveout = 101;
     FAILS(acu_launch(stream, kernel, g), ACU_ERROR_ARGUMENT, "'carveout' is 101");
+    more = (acu_grid_more){.clusters = ACU_PORTABILITY_OVERSIZED};
+    FAILS(acu_launch(stream, kernel, g), ACU_ERROR_ARGUMENT, "'clusters' is 3");
+    more = (acu_grid_more){.shared_memory = (acu_portability)9};
+    FAILS(acu_launch(stream, kernel, g), ACU_ERROR_ARGUMENT, "'shared_memory' is 9");
     more = (acu_grid_more){.memory_domains = &domains};
     if (kernel_version() >= 12000)
         OK(acu_launch(stream, kernel, g));

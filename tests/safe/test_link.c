@@ -140,6 +140,7 @@ static void what_the_driver_refuses(void **state) {
     const acu_code_link_options options = {.linker = ACU_CODE_LINKER_DRIVER,
                                            .options = (const char *const[]){"-lto", NULL}};
     FAILS(acu_code_link(0, parts, 2, &options, &code), 801, "none of 'options'");
+    assert_non_null(strstr(acu_last_error_details().hint, "ACU_CODE_LINKER_ANY"));
     assert_null(code);
     release_all(parts, 3);
 }
@@ -248,6 +249,11 @@ static void what_nvjitlink_refuses(void **state) {
           "NVJITLINK_ERROR_UNSUPPORTED_ARCH");
     fake_linker.adds = NVJITLINK_ERROR_INTERNAL;
     FAILS(acu_code_link(0, parts, 1, &by_nvjitlink, &code), 999, "NVJITLINK_ERROR_INTERNAL");
+    const acu_code_link_options wrong = {.linker = ACU_CODE_LINKER_NVJITLINK,
+                                         .options =
+                                             (const char *const[]){"--no-such-option", NULL}};
+    FAILS(acu_code_link(0, parts, 1, &wrong, &code), ACU_ERROR_ARGUMENT, "UNRECOGNIZED_OPTION");
+    assert_non_null(strstr(acu_last_error_details().hint, "--no-such-option"));
     assert_null(code);
     release_all(parts, 1);
 }

@@ -119,6 +119,25 @@ static void images_that_are_cut_off(void **state) {
     free(bytes);
 }
 
+/* Without a zero behind them, so that a sanitizer finds who reads further. */
+static void what_must_be_linked_first(void **state) {
+    (void)state;
+    static const unsigned char lto[] = {0xed, 0x43, 0x4e, 0x7f};
+    acu_module *module = NULL;
+    char *archive = strdup("!<arch>\n!"), *ir = malloc(sizeof lto);
+    memcpy(ir, lto, sizeof lto);
+    FAILS(acu_module_load(0, &(acu_module_source){.image = archive, .size = 8}, &module),
+          ACU_ERROR_ARGUMENT, "the code is an archive");
+    assert_non_null(strstr(acu_last_error_details().hint, "acu_code_link()"));
+    FAILS(acu_module_load(0, &(acu_module_source){.image = ir, .size = sizeof lto}, &module),
+          ACU_ERROR_ARGUMENT, "the code is LTO IR");
+    FAILS(acu_module_load(0, &(acu_module_source){.image = "PTX", .size = SIZE_MAX}, &module),
+          ACU_ERROR_HOST_MEMORY, "no memory for 18446744073709551615 bytes");
+    assert_null(module);
+    free(archive);
+    free(ir);
+}
+
 static void text_that_is_no_ptx(void **state) {
     (void)state;
     acu_module *module = NULL;
@@ -208,6 +227,7 @@ static void unified_functions(void **state) {
         FAILS(acu_module_get_unified_function(module, "none", &function), 500,
               "the module has no unified function \"none\"");
         FAILS(acu_module_get_unified_function(module, "scale", &function), 500, "\"scale\"");
+        assert_non_null(strstr(acu_last_error_details().hint, "UnifiedFunctionPointers"));
         assert_int_equal(acu_inject_errors("cudaLibraryGetUnifiedFunction@1:2"), 0);
         FAILS(acu_module_get_unified_function(module, "none", &function), ACU_OUT_OF_MEMORY,
               "cudaLibraryGetUnifiedFunction");
@@ -485,17 +505,29 @@ static void unloading_waits_for_captures(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        KERNEL_TEST(text_image_and_file),         KERNEL_TEST(when_code_is_loaded),
-        KERNEL_TEST(what_is_no_source),           KERNEL_TEST(images_that_are_cut_off),
-        KERNEL_TEST(text_that_is_no_ptx),         KERNEL_TEST(what_the_compiler_says_is_told),
-        KERNEL_TEST(options_of_the_compiler),     KERNEL_TEST(names_of_kernels),
-        KERNEL_TEST(unified_functions),           KERNEL_TEST(names_without_ptx),
-        KERNEL_TEST(a_kernel_that_is_not_there),  KERNEL_TEST(variables_are_buffers),
-        KERNEL_TEST(managed_variables_too),       KERNEL_TEST(variables_that_cannot_be),
-        KERNEL_TEST(variables_of_other_devices),  KERNEL_TEST(one_raw_handle_each),
-        KERNEL_TEST(libraries_of_someone_else),   KERNEL_TEST(libraries_before_there_were_any),
-        KERNEL_TEST(modules_of_the_driver),       KERNEL_TEST(kernels_keep_modules),
-        KERNEL_TEST(unloading_waits_for_kernels), KERNEL_TEST(unloading_waits_for_captures),
+        KERNEL_TEST(text_image_and_file),
+        KERNEL_TEST(when_code_is_loaded),
+        KERNEL_TEST(what_is_no_source),
+        KERNEL_TEST(images_that_are_cut_off),
+        KERNEL_TEST(what_must_be_linked_first),
+        KERNEL_TEST(text_that_is_no_ptx),
+        KERNEL_TEST(what_the_compiler_says_is_told),
+        KERNEL_TEST(options_of_the_compiler),
+        KERNEL_TEST(names_of_kernels),
+        KERNEL_TEST(unified_functions),
+        KERNEL_TEST(names_without_ptx),
+        KERNEL_TEST(a_kernel_that_is_not_there),
+        KERNEL_TEST(variables_are_buffers),
+        KERNEL_TEST(managed_variables_too),
+        KERNEL_TEST(variables_that_cannot_be),
+        KERNEL_TEST(variables_of_other_devices),
+        KERNEL_TEST(one_raw_handle_each),
+        KERNEL_TEST(libraries_of_someone_else),
+        KERNEL_TEST(libraries_before_there_were_any),
+        KERNEL_TEST(modules_of_the_driver),
+        KERNEL_TEST(kernels_keep_modules),
+        KERNEL_TEST(unloading_waits_for_kernels),
+        KERNEL_TEST(unloading_waits_for_captures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,8 +134,10 @@ static void the_program_is_asked(void **state) {
 static void has_no_nodes(acu_graph *lost) {
     size_t count = 9;
     assert_null(acu_graph_raw(lost));
-    assert_int_not_equal(acu_graph_get_nodes(lost, NULL, &count), 0);
+    FAILS(acu_graph_get_nodes(lost, NULL, &count), 1, "lost, because a capture into it failed");
     assert_int_equal(count, 0);
+    FAILS(acu_stream_begin_capture(stream, &(acu_capture_options){.into = lost}), ACU_ERROR_STATE,
+          "lost, because a capture into it failed");
 }
 
 static void the_program_may_refuse(void **state) {
@@ -148,6 +150,7 @@ static void the_program_may_refuse(void **state) {
         stream, &(acu_capture_options){.into = graph, .again = true, .changed = note, .data = &a}));
     FAILS(acu_buffer_fill_typed(x, ACU_I32, &other, stream), 918, "GraphRecaptureFailure");
     assert_non_null(strstr(acu_last_error_details().hint, "in the same order"));
+    assert_non_null(strstr(acu_last_error_details().hint, "acu_capture_options.changed"));
     assert_int_not_equal(acu_stream_end_capture(stream, &same), 0);
     assert_null(same);
     has_no_nodes(graph);

@@ -139,6 +139,17 @@ static void a_per_thread_stream_is_one_threads(void **state) {
     OK(acu_stream_release(stream));
 }
 
+/* Returns what errors say of a stream's priority, in one of two places. */
+static const char *described_priority(acu_stream *stream) {
+    static char texts[2][256];
+    static int next;
+    char *text = texts[next++ % 2];
+    acu_stream_describe(stream, text, sizeof *texts);
+    const char *priority = strstr(text, "priority");
+    assert_non_null(priority);
+    return priority;
+}
+
 /* What is set is what CUDA reports, and another stream gets all of it. */
 static void all_attributes(void **state) {
     (void)state;
@@ -169,6 +180,10 @@ static void all_attributes(void **state) {
         OK(acu_stream_set_memory_domains(b, domains));
         domains.remote = 200;
         FAILS(acu_stream_set_memory_domains(b, domains), 1, "cudaStreamSetAttribute");
+        assert_non_null(strstr(acu_last_error_details().hint, "the domains of device 0 are 0 to "));
+        assert_string_equal(described_priority(b), described_priority(a));
+        OK(acu_stream_set_priority(a, greatest - 100));
+        assert_string_equal(described_priority(b), described_priority(a));
         FAILS(acu_stream_set_memory_domain(b, 2), ACU_ERROR_ARGUMENT, "no memory domain 2");
     } else {
         OK(acu_stream_copy_attributes(b, a));
@@ -182,6 +197,11 @@ static void all_attributes(void **state) {
     FAILS(acu_stream_set_access_window(
               a, &(acu_access_window){.pointer = &least, .bytes = 4096, .hit_ratio = 2}),
           1, "cudaStreamSetAttribute");
+    assert_non_null(strstr(acu_last_error_details().hint, "'hit_ratio' is 2"));
+    FAILS(acu_stream_set_access_window(a, &(acu_access_window){.hit_ratio = 1, .miss = 2}), 1, "");
+    assert_non_null(strstr(acu_last_error_details().hint, "'miss' is 2"));
+    FAILS(acu_stream_set_access_window(a, &(acu_access_window){.bytes = (size_t)1 << 40}), 1, "");
+    assert_non_null(strstr(acu_last_error_details().hint, "1099511627776 bytes"));
     acu_clear_error();
     if (acu_stream_set_nvlink_centric(a, true))
         assert_true(acu_last_error() == 1 || acu_last_error() == ACU_NOT_SUPPORTED);
@@ -190,6 +210,17 @@ static void all_attributes(void **state) {
         assert_true(info.nvlink_centric);
     }
     OK(acu_buffer_release(buffer));
+    OK(acu_stream_release(a));
+    OK(acu_stream_release(b));
+}
+
+static void attributes_stay_on_a_device(void **state) {
+    (void)state;
+    acu_stream *a = NULL, *b = NULL;
+    NEEDS_TWO_DEVICES();
+    OK(acu_stream_create(0, NULL, &a));
+    OK(acu_stream_create(1, NULL, &b));
+    FAILS(acu_stream_copy_attributes(a, b), ACU_ERROR_DEVICE, "the other stream is on device 1");
     OK(acu_stream_release(a));
     OK(acu_stream_release(b));
 }
@@ -440,6 +471,7 @@ int main(void) {
         TEST(default_streams),
         TEST(a_per_thread_stream_is_one_threads),
         TEST(attributes),
+        TEST(attributes_stay_on_a_device),
         TEST(queries_do_not_wait),
         TEST(fork_and_join),
         TEST(all_attributes),

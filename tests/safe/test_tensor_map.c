@@ -83,6 +83,11 @@ static const mistake mistakes[] = {
           .interleave = ACU_TENSOR_INTERLEAVE_16B),
     WRONG("the rank is 2: im2col tensor maps have 3", .mode = ACU_TENSOR_IM2COL, .rank = 2,
           .shape = {8, 8}),
+    WRONG("shape[2] or box[2] is set", .rank = 2, .shape = {8, 8, 8}, .box = {8, 8}),
+    WRONG("shape[1] or box[1] is set", .rank = 1, .shape = {8}, .box = {8, 8}),
+    WRONG("'channels', 'pixels'", .rank = 3, .shape = {8, 8, 8}, .box = {8, 8, 8}, .channels = 8),
+    WRONG("'box' is of tiled maps", .mode = ACU_TENSOR_IM2COL, .rank = 3, .shape = {8, 8, 8},
+          .box = {8}, .channels = 8, .pixels = 8),
     WRONG("shape[1] is 0", .rank = 2, .shape = {64}, .box = {8, 8}),
     WRONG("shape[0] is 2147483649", .rank = 1, .shape = {2147483649u}, .box = {8}),
     WRONG("steps[1] is 9", TILES, .steps = {1, 9}),
@@ -155,8 +160,10 @@ static void the_largest_tiles(void **state) {
     }
     for (unsigned i = 0; i < 2; i++) {
         acu_tensor more = tensors[i * 3];
-        more.box[1] = 229;
-        more.pixels = 913;
+        if (more.mode == ACU_TENSOR_TILED)
+            more.box[1] = 229;
+        else
+            more.pixels = 913;
         if (most == 233472)
             FAILS(acu_tensor_map_create(x, &more, &map), ACU_ERROR_ARGUMENT,
                   "it can have 233472 at most, the shared memory of a multiprocessor of device 0");

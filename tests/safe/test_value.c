@@ -163,6 +163,10 @@ static void wrong_operations(void **state) {
                                   &(acu_buffer_options){.flags = ACU_BUFFER_UNORDERED}, &pool));
         FAILS(acu_stream_write_value(stream, pool, 0, 1), 1, "cuStreamBatchMemOp");
         assert_non_null(strstr(acu_last_error_details().hint, "ACU_MEMORY_DEVICE"));
+        const acu_value_operation odd = {.action = ACU_VALUE_WRITE,
+                                         .address = (char *)acu_buffer_raw(flags) + 1};
+        FAILS(acu_stream_run_values(stream, &odd, 1), 1, "cuStreamBatchMemOp");
+        assert_non_null(strstr(acu_last_error_details().hint, "a multiple of the value's size"));
     }
     OK(acu_buffer_release(pool));
     OK(acu_buffer_release(bytes));
@@ -250,7 +254,7 @@ static void nodes(void **state) {
     assert_int_equal(value_at(flags, 1), 5);
     o[2].value = 6;
     OK(acu_node_set_values(node, o, COUNT(o)));
-    FAILS(acu_exec_set_values(exec, node, o, 2), 1, "batch");
+    FAILS(acu_exec_set_values(exec, node, o, 2), 1, "batch mem op node 0");
     assert_non_null(strstr(acu_last_error_details().hint, "as many operations"));
     OK(acu_exec_release(exec));
     OK(acu_graph_instantiate(graph, 0, &exec));

@@ -293,7 +293,7 @@ class stream_ref : public handle<acu_stream> {
      * since CUDA 13.0. */
     result<> set_nvlink_centric(bool centric) const;
 
-    /** Copies all attributes of a stream to another one of the same device. */
+    /** Copies all attributes of a stream to another one. */
     result<> copy_attributes(stream_ref from) const;
 
     /** Returns ACU_SUCCESS if all work on the stream is done, ACU_NOT_READY if not. */

@@ -279,6 +279,11 @@ acu_result acu_device_get_limit(acu_device device, acu_device_limit limit, size_
 static int set_limit(acu_device_limit limit, size_t value) {
     int code;
     ACU_IGNORING_CAPTURES(code, cudaDeviceSetLimit((enum cudaLimit)limit, value));
+    if (code == cudaErrorInvalidValue && limit == ACU_LIMIT_PERSISTING_L2_SIZE)
+        acu_fail_hint("the device's attribute cudaDevAttrMaxPersistingL2CacheSize (108) is the "
+                      "largest value");
+    else if (code == cudaErrorInvalidValue)
+        acu_fail_hint("the device has no such limit, or the value is too large for it");
     return code;
 }
 

@@ -65,6 +65,9 @@ static int check_part(const division *d, size_t i) {
                            "of %zu gets all multiprocessors that are left (0), which only the last "
                            "part can",
                            d->count);
+    if (part->domain && !acu_has(part->flags, ACU_PART_IN_DOMAIN))
+        return REFUSE_PART(d, i, ACU_ERROR_ARGUMENT,
+                           "has the domain %u, but not the flag ACU_PART_IN_DOMAIN", part->domain);
     if (part->together % 2)
         return REFUSE_PART(d, i, ACU_ERROR_ARGUMENT,
                            "wants %u multiprocessors together, which is not an even number",
@@ -275,17 +278,20 @@ static void release_all(const division *d) {
 }
 
 static int split_and_create(division *d) {
-    bool special = false;
-    for (size_t i = 0; i < d->count; i++)
+    bool special = false, in_domain = false;
+    for (size_t i = 0; i < d->count; i++) {
         special = special || is_special(&d->parts[i]);
+        in_domain = in_domain || acu_has(d->parts[i].flags, ACU_PART_IN_DOMAIN);
+    }
     if (sum_of(d) > d->input.sm.smCount)
         return refuse_size(d, sum_of(d), usual_step(d), d->input.sm.smCount);
     int code = is_whole(d)                             ? split_whole(d)
                : special || acu_driver_is_since(13010) ? split_freely(d)
                                                        : split_evenly(d);
     if (code == cudaErrorInvalidResourceConfiguration)
-        acu_fail_hint("the multiprocessors that are together do not suffice for the parts; ask for "
-                      "fewer, or allow others with ACU_PART_BACKFILL");
+        acu_fail_hint("the multiprocessors that are together%s do not suffice for the parts; ask "
+                      "for fewer, or allow others with ACU_PART_BACKFILL",
+                      in_domain ? ", or in the domain, if there is one of that number," : "");
     if (code && code != ACU_ERROR_LIMIT)
         code = outcome(d, code);
     for (size_t i = d->count; i-- > 0 && !code;)

@@ -114,6 +114,9 @@ int acu_stream_new_in(const char *call, acu_object *context, cudaStream_t raw,
 /* The device has a current allocator, whose memory is kept in another way. */
 #define ACU_NO_SPARES_NOW ((acu_object *)2)
 
+/* Hints at what CUDA refuses of an attribute of a stream or a launch, where that is known. */
+void acu_stream_hint_at(acu_device device, const cudaLaunchAttribute *attribute);
+
 static inline bool acu_is_spare(const acu_object *spare) {
     return (uintptr_t)spare > 2;
 }

@@ -3,6 +3,52 @@
 
 #define OUTCOME(stream, code) acu_outcome(__func__, (stream), (int)(code))
 
+/* Asks for an attribute of a device, for a hint; 0 where there is none. */
+static int number_of(acu_device device, enum cudaDeviceAttr attribute) {
+    int value = 0;
+    acu_saved_record before;
+    acu_record_save(&before);
+    if (cudaDeviceGetAttribute(&value, attribute, device))
+        (void)cudaGetLastError();
+    acu_record_restore(&before);
+    return value;
+}
+
+static void hint_at_window(acu_device device, const struct cudaAccessPolicyWindow *w) {
+    const int most = number_of(device, cudaDevAttrMaxAccessPolicyWindowSize);
+    if (!(w->hitRatio >= 0 && w->hitRatio <= 1)) /* also where it is no number */
+        acu_fail_hint("'hit_ratio' is %g, but can be 0 to 1", (double)w->hitRatio);
+    else if ((unsigned)w->missProp > cudaAccessPropertyStreaming)
+        acu_fail_hint("'miss' is %u, but can be 0 (normal) or 1 (streaming)",
+                      (unsigned)w->missProp);
+    else if (w->num_bytes > (size_t)most)
+        acu_fail_hint("the window has %zu bytes, but device %d takes %d at most", w->num_bytes,
+                      device, most);
+}
+
+void acu_stream_hint_at(acu_device device, const cudaLaunchAttribute *attribute) {
+    const cudaLaunchAttributeValue *value = &attribute->val;
+    if (attribute->id == cudaLaunchAttributeAccessPolicyWindow) {
+        hint_at_window(device, &value->accessPolicyWindow);
+    } else if (attribute->id == cudaLaunchAttributeMemSyncDomainMap) {
+        const int count = number_of(device, cudaDevAttrMemSyncDomainCount);
+        if (value->memSyncDomainMap.default_ >= count || value->memSyncDomainMap.remote >= count)
+            acu_fail_hint("the domains of device %d are 0 to %d", device, count - 1);
+    }
+}
+
+/* Lets the description of a stream have the priority that CUDA has made of the one it was given. */
+static void note_priority(acu_stream *stream) {
+    int priority;
+    acu_saved_record before;
+    acu_record_save(&before);
+    if (cudaStreamGetPriority(stream->raw, &priority) == cudaSuccess)
+        __atomic_store_n(&stream->priority, priority, __ATOMIC_RELAXED);
+    else
+        (void)cudaGetLastError();
+    acu_record_restore(&before);
+}
+
 /* Sets an attribute; returns a result of the public function `call`. */
 static int set(const char *call, acu_stream *stream, cudaLaunchAttributeID id,
                const cudaLaunchAttributeValue *value) {
@@ -11,7 +57,13 @@ static int set(const char *call, acu_stream *stream, cudaLaunchAttributeID id,
     int code = acu_stream_enter(stream, &guard);
     if (!code)
         code = (int)cudaStreamSetAttribute(stream->raw, id, value);
+    if (!code && id == cudaLaunchAttributePriority)
+        note_priority(stream);
     acu_guard_leave(&guard);
+    if (code == cudaErrorInvalidValue && id == cudaLaunchAttributeNvlinkUtilCentricScheduling)
+        acu_fail_hint("this driver does it for launches alone: acu_grid_more.nvlink_centric");
+    else if (code == cudaErrorInvalidValue)
+        acu_stream_hint_at(stream->object.device, &(cudaLaunchAttribute){.id = id, .val = *value});
     return acu_outcome(call, stream, code);
 }
 
@@ -57,9 +109,7 @@ acu_result acu_stream_set_access_window(acu_stream *stream, const acu_access_win
 acu_result acu_stream_set_priority(acu_stream *stream, int priority) {
     ACU_SCOPE();
     const cudaLaunchAttributeValue value = {.priority = priority};
-    ACU_TRY(set(__func__, stream, cudaLaunchAttributePriority, &value));
-    __atomic_store_n(&stream->priority, priority, __ATOMIC_RELAXED);
-    return 0;
+    return set(__func__, stream, cudaLaunchAttributePriority, &value);
 }
 
 acu_result acu_stream_set_memory_domain(acu_stream *stream, unsigned domain) {
@@ -151,9 +201,14 @@ acu_result acu_stream_copy_attributes(acu_stream *to, acu_stream *from) {
     acu_guard guard;
     ACU_NEED_STREAM(from);
     ACU_NEED_STREAM(to);
+    if (from->object.device != to->object.device)
+        return acu_fail_on(__func__, to, ACU_ERROR_DEVICE, "the other stream is on device %d",
+                           from->object.device);
     int code = acu_stream_enter(to, &guard);
     if (!code)
         code = (int)cudaStreamCopyAttributes(to->raw, from->raw);
+    if (!code)
+        note_priority(to);
     acu_guard_leave(&guard);
     return OUTCOME(to, code);
 }

@@ -257,6 +257,8 @@ static int check_options(const char *call, const acu_stream *stream, const acu_c
             "'after' is set, but a graph that is captured again keeps its dependencies");
     if (o->into && !acu_is(o->into, &acu_graph_class))
         return acu_object_refuse(call, o->into, &acu_graph_class);
+    if (o->into && !o->into->raw)
+        return acu_fail_on(call, o->into, ACU_ERROR_STATE, "the graph cannot be captured into");
     if (stream->raw == cudaStreamLegacy)
         return refuse_legacy(call);
     ACU_TRY(o->into ? acu_graph_check_uncaptured(call, o->into) : 0);

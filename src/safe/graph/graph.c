@@ -57,6 +57,8 @@ static void describe_graph(const acu_object *object, acu_description *d) {
         acu_describe(d, "%s %p", given ? "wrapped" : "raw", (void *)graph->raw);
     if (capturing)
         acu_describe(d, "being captured into");
+    else if (!graph->raw)
+        acu_describe(d, "lost, because a capture into it failed");
 }
 
 const acu_class acu_graph_class = {"graph", destroy_graph, describe_graph, NULL};

@@ -115,27 +115,8 @@ const char *acu_node_type_name(unsigned type) {
     return known ? type_names[type] : "unknown";
 }
 
-const char *acu_node_describe(acu_graph *graph, cudaGraphNode_t raw, char text[64]) {
-    enum cudaGraphNodeType type = cudaGraphNodeTypeCount;
-    acu_saved_record before;
-    acu_record_save(&before);
-    if (cudaGraphNodeGetType(raw, &type))
-        (void)cudaGetLastError();
-    acu_record_restore(&before);
-    uint32_t number = graph->node_room ? *acu_graph_node_slot(graph, raw) : 0;
-    const acu_node_note *note = number ? acu_graph_find_note(graph, raw) : NULL;
-    const char *name = acu_node_type_name(type);
-    if (note && note->name)
-        snprintf(text, 64, "%s node %u '%.30s'", name, number - 1, note->name);
-    else if (number)
-        snprintf(text, 64, "%s node %u", name, number - 1);
-    else
-        snprintf(text, 64, "%s node %p", name, (void *)raw);
-    return text;
-}
-
-/* Runtimes before 13.0 return cudaErrorUnknown for their own conditional nodes, so the driver is
- * asked then. */
+/* Runtimes return cudaErrorUnknown for nodes of which the driver alone knows, such as those of
+ * values, and before 13.0 for their own conditional nodes, so the driver is asked then. */
 int acu_node_read_type(cudaGraphNode_t raw, enum cudaGraphNodeType *type) {
     acu_saved_record before;
     CUgraphNodeType theirs;
@@ -147,6 +128,26 @@ int acu_node_read_type(cudaGraphNode_t raw, enum cudaGraphNodeType *type) {
     (void)cudaGetLastError();
     *type = (enum cudaGraphNodeType)theirs;
     return 0;
+}
+
+const char *acu_node_describe(acu_graph *graph, cudaGraphNode_t raw, char text[64]) {
+    enum cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+    acu_saved_record before;
+    acu_record_save(&before);
+    const bool known = !acu_node_read_type(raw, &type);
+    if (!known)
+        (void)cudaGetLastError();
+    acu_record_restore(&before);
+    uint32_t number = graph->node_room ? *acu_graph_node_slot(graph, raw) : 0;
+    const acu_node_note *note = number ? acu_graph_find_note(graph, raw) : NULL;
+    const char *name = known ? acu_node_type_name(type) : "unknown";
+    if (note && note->name)
+        snprintf(text, 64, "%s node %u '%.30s'", name, number - 1, note->name);
+    else if (number)
+        snprintf(text, 64, "%s node %u", name, number - 1);
+    else
+        snprintf(text, 64, "%s node %p", name, (void *)raw);
+    return text;
 }
 
 acu_result acu_node_get_type(acu_node node, acu_node_type *type) {

@@ -93,7 +93,7 @@ int acu_code_check(const char *call, const void *bytes, size_t size) {
 /* ---- copies ---- */
 
 char *acu_code_copy(const void *bytes, size_t size) {
-    char *copy = malloc(size + 1);
+    char *copy = size < PTRDIFF_MAX ? malloc(size + 1) : NULL;
     if (copy) {
         memcpy(copy, bytes, size);
         copy[size] = '\0';

@@ -42,11 +42,13 @@ static bool needs_nvjitlink(const acu_link *link) {
 static int choose_linker(const acu_link *link, acu_code_linker *linker) {
     acu_saved_record before;
     *linker = link->options->linker;
-    if (*linker == ACU_CODE_LINKER_DRIVER)
-        return needs_nvjitlink(link) ? acu_record(ACU_NOT_SUPPORTED,
-                                                  "the driver's linker takes no LTO IR and none of "
-                                                  "'options': only nvJitLink does")
-                                     : 0;
+    if (*linker == ACU_CODE_LINKER_DRIVER) {
+        if (!needs_nvjitlink(link))
+            return 0;
+        acu_fail_hint("choose ACU_CODE_LINKER_ANY; nvJitLink is needed, 12.3 or newer");
+        return acu_record(ACU_NOT_SUPPORTED, "the driver's linker takes no LTO IR and none of "
+                                             "'options': only nvJitLink does");
+    }
     if (*linker == ACU_CODE_LINKER_ANY && is_simulated() && !needs_nvjitlink(link)) {
         *linker = ACU_CODE_LINKER_DRIVER; /* the simulator runs PTX only */
         return 0;

@@ -161,11 +161,27 @@ static void free_job(job *j) {
     free(j->options);
 }
 
+/* nvJitLink does not say which option it does not know. */
+static void hint_at_options(const job *j) {
+    char text[200] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < j->count && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, " %s", j->options[i]);
+    acu_fail_hint("this nvJitLink does not know one of the options%s", text);
+}
+
+static int create(job *j) {
+    const nvJitLinkResult result = nvJitLinkCreate(&j->linker, j->count, j->options);
+    if (result == NVJITLINK_ERROR_UNRECOGNIZED_OPTION)
+        hint_at_options(j);
+    return of_nvjitlink(result);
+}
+
 int acu_link_by_nvjitlink(acu_link *link) {
     job j = {.link = link};
     int code = make_options(&j);
     if (!code)
-        code = of_nvjitlink(nvJitLinkCreate(&j.linker, j.count, j.options));
+        code = create(&j);
     if (!code) {
         code = add_parts(&j);
         if (!code)

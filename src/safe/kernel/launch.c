@@ -175,6 +175,12 @@ static void add_window(acu_prepared_launch *p, const acu_access_window *window) 
 }
 
 static int add_more(const char *call, const acu_grid_more *more, acu_prepared_launch *p) {
+    if ((unsigned)more->clusters > ACU_PORTABILITY_NOT_NEEDED ||
+        (unsigned)more->shared_memory > ACU_PORTABILITY_PREFER_OVERSIZED)
+        return acu_fail_on(call, p->kernel, ACU_ERROR_ARGUMENT,
+                           "'clusters' is %d, and can be 0 to 2; 'shared_memory' is %d, and can be "
+                           "0 to 4",
+                           (int)more->clusters, (int)more->shared_memory);
     if (more->carveout < -1 || more->carveout > 100)
         return acu_fail_on(call, p->kernel, ACU_ERROR_ARGUMENT,
                            "'carveout' is %d, but percent are -1 (none) to 100", more->carveout);
@@ -208,16 +214,31 @@ static int add_raw(const char *call, const acu_grid *grid, acu_prepared_launch *
     return 0;
 }
 
-/* Adds all attributes. `cooperative` comes first: where it is the only one, runtimes of any age
- * have a function for it. */
-ACU_COLD static int add_attributes(const char *call, const acu_grid *grid, acu_prepared_launch *p) {
-    int code = 0;
+/* Checks what needs neither CUDA nor the device. */
+static int check_attributes(const char *call, const acu_grid *grid, const acu_prepared_launch *p) {
     if (is_given(&grid->preferred_cluster) && !is_given(&grid->cluster))
         return acu_fail_on(call, p->kernel, ACU_ERROR_ARGUMENT,
                            "'preferred_cluster' is set, but 'cluster' is not");
     if (grid->at_start && !grid->programmatic_event)
         return acu_fail_on(call, p->kernel, ACU_ERROR_ARGUMENT,
                            "'at_start' is set, but 'programmatic_event' is not");
+    if (grid->memory_domain > cudaLaunchMemSyncDomainRemote)
+        return acu_fail_on(call, p->kernel, ACU_ERROR_ARGUMENT,
+                           "there is no memory domain %u: 0 is the default one, 1 the remote one",
+                           grid->memory_domain);
+    if (grid->cluster_scheduling > cudaClusterSchedulingPolicyLoadBalancing)
+        return acu_fail_on(call, p->kernel, ACU_ERROR_ARGUMENT,
+                           "there is no cluster scheduling %u: 1 spreads, 2 balances",
+                           grid->cluster_scheduling);
+    return 0;
+}
+
+/* Adds all attributes. `cooperative` comes first: where it is the only one, runtimes of any age
+ * have a function for it. */
+ACU_COLD static int add_attributes(const char *call, const acu_grid *grid, acu_prepared_launch *p) {
+    int code = check_attributes(call, grid, p);
+    if (code)
+        return code;
     p->cooperative = grid->cooperative;
     if (grid->cooperative && p->kernel->limits.cooperative == 0)
         return acu_fail_on(call, p->kernel, ACU_NOT_SUPPORTED,
@@ -516,6 +537,8 @@ ACU_COLD static int explain(const acu_prepared_launch *p, const acu_stream *stre
 }
 
 static void hint_at_refusal(const acu_prepared_launch *p, int code) {
+    for (unsigned i = 0; code == cudaErrorInvalidValue && i < p->attribute_count; i++)
+        acu_stream_hint_at(p->kernel->object.device, &p->attributes[i]);
     if (code == cudaErrorCooperativeLaunchTooLarge)
         acu_fail_hint(
             "use fewer blocks: acu_kernel_get_blocks_per_multiprocessor() returns how many fit");

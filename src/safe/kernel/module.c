@@ -218,10 +218,24 @@ static int load_image(const char *call, acu_module *module, const acu_module_ima
     return code && *call ? acu_cuda_failed(call, "", code) : code;
 }
 
+/* Refuses what only a linker takes: CUDA, which gets no size, would read it as a text. */
+static int refuse_parts(const char *call, acu_code_form form) {
+    const char *what = form == ACU_CODE_LTO       ? "LTO IR"
+                       : form == ACU_CODE_OBJECT  ? "an object file"
+                       : form == ACU_CODE_ARCHIVE ? "an archive"
+                                                  : NULL;
+    if (!what)
+        return 0;
+    acu_fail_hint("link it: acu_code_create() takes it, and acu_code_link() makes a cubin of it");
+    return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the code is %s, which cannot be loaded", what);
+}
+
 int acu_module_new(const char *call, acu_device device, const acu_module_image *image,
                    acu_module **module) {
     acu_module *made = NULL;
     int code = acu_code_check(call, image->bytes, image->size);
+    if (!code)
+        code = refuse_parts(call, acu_code_form_of(image->bytes, image->size));
     if (code)
         return code;
     code = new_module(call, device, acu_code_api_for_modules(), &made);
@@ -527,8 +541,11 @@ static int find_unified(const acu_module *module, const char *name, void **funct
     if (!code)
         code = module->api->unified(function, module->raw, name_in_code(module, name));
     module->api->leave(&guard);
-    if (code == cudaErrorSymbolNotFound)
+    if (code == cudaErrorSymbolNotFound) {
         acu_record(code, "the module has no unified function \"%s\"", name);
+        acu_fail_hint("only devices with the attribute cudaDevAttrUnifiedFunctionPointers (129) "
+                      "have such functions");
+    }
     return with_log(module, code);
 }
 

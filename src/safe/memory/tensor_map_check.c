@@ -112,6 +112,19 @@ static int check_modes(const check *c) {
     return 0;
 }
 
+/* What is set and not used was meant in another way: a forgotten rank or mode. */
+static int check_unused(const check *c) {
+    const acu_tensor *t = c->t;
+    const bool tiled = t->mode == ACU_TENSOR_TILED;
+    for (unsigned i = t->rank; i < ACU_TENSOR_MAX_RANK; i++)
+        RULE(c, t->shape[i] <= 1 && t->box[i] <= 1,
+             "shape[%u] or box[%u] is set, but the rank is %u", i, i, t->rank);
+    RULE(c, !tiled || (!t->channels && !t->pixels && !t->w128),
+         "'channels', 'pixels' and 'w128' are of im2col maps, but 'mode' is %d", (int)t->mode);
+    RULE(c, tiled || !t->box[0], "'box' is of tiled maps, but 'mode' is %d", (int)t->mode);
+    return 0;
+}
+
 static int check_shape(const check *c) {
     const acu_tensor *t = c->t;
     for (unsigned i = 0; i < t->rank; i++) {
@@ -322,6 +335,7 @@ int acu_tensor_map_check(const char *call, const acu_buffer *buffer, acu_tensor 
     check c = {.call = call, .buffer = buffer, .t = tensor};
     ACU_TRY(check_elements(&c));
     ACU_TRY(check_modes(&c));
+    ACU_TRY(check_unused(&c));
     ACU_TRY(check_shape(&c));
     complete(&c, tensor);
     ACU_TRY(check_strides(&c));

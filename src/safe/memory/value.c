@@ -133,8 +133,13 @@ int acu_value_list_fill(const char *call, const acu_value_operation *operations,
 
 void acu_value_hint(const acu_value_list *list, int code) {
     if (code == cudaErrorInvalidValue && list->object_count > 0)
-        acu_fail_hint("values can be in ACU_MEMORY_DEVICE, ACU_MEMORY_PINNED or ACU_MEMORY_MAPPED, "
-                      "not in managed memory or that of a pool");
+        acu_fail_hint(
+            "values can be in ACU_MEMORY_DEVICE of the stream's device, or of a peer with "
+            "access, in ACU_MEMORY_PINNED or ACU_MEMORY_MAPPED, not in managed memory or "
+            "that of a pool");
+    else if (code == cudaErrorInvalidValue)
+        acu_fail_hint("an address must be a multiple of the value's size, and lie in memory of a "
+                      "device or in pinned memory");
     else if (code == ACU_NOT_SUPPORTED)
         acu_fail_hint("not every device can flush writes, or add, or to values in memory; "
                       "acu_device_get_attribute() says which can");

@@ -314,6 +314,7 @@ static cudaError_t get_buffer(const calling *c) {
         return result;
     if (prepared) {
         prepared->multiprocessors = c->launch->multiprocessors;
+        prepared->processors = c->launch->processors;
         prepared->shared = shared;
     }
     c->call->result = acu_sim_descendants_fill(c->children, prepared, kernel->entry->param_bytes);

@@ -421,6 +421,7 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
                          .clock_khz =
                              (unsigned)acu_sim_device_attribute(m.device, cudaDevAttrClockRate)};
     const unsigned threads = prepared->block[0] * prepared->block[1] * prepared->block[2];
+    const acu_sim_processors all = acu_sim_processors_all(m.device);
     ptx_fault fault;
     pthread_mutex_lock(&acu_sim_lock);
     acu_sim_execute_fix_limits(function);
@@ -431,6 +432,8 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
         .dynamic_shared = prepared->shared,
         .params = prepared->arguments,
         .multiprocessors = prepared->multiprocessors,
+        .processors = prepared->processors.bits,
+        .smids = acu_sim_processors_count(&all),
         .stack = stack_of(prepared),
         .resident = prepared->multiprocessors *
                     acu_sim_function_occupancy(function, threads, prepared->shared),

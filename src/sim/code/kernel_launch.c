@@ -434,6 +434,7 @@ acu_sim_kernel_launch *acu_sim_kernel_launch_clone(const acu_sim_kernel_launch *
     copy->shared = prepared->shared;
     copy->cooperative = prepared->cooperative;
     copy->multiprocessors = prepared->multiprocessors;
+    copy->processors = prepared->processors;
     memcpy(copy->arguments, prepared->arguments, prepared->function->entry->param_bytes);
     for (size_t n = 0; copy->references && prepared->references &&
                        n < prepared->function->module->image->reference_count;
@@ -483,10 +484,9 @@ cudaError_t acu_sim_kernel_launch_prepare(acu_sim_context *context,
     acu_sim_kernel_launch *made = new_launch(function, config->attrs, config->numAttrs);
     if (!made)
         return cudaErrorMemoryAllocation;
-    const acu_sim_processors processors =
-        execution ? execution->processors : acu_sim_processors_all(context->device);
     made->handle = handle;
-    made->multiprocessors = acu_sim_processors_count(&processors);
+    made->processors = execution ? execution->processors : acu_sim_processors_all(context->device);
+    made->multiprocessors = acu_sim_processors_count(&made->processors);
     made->shared = acu_sim_behaviour_shared_size_is_wide() ? config->dynamicSmemBytes
                                                            : (unsigned)config->dynamicSmemBytes;
     memcpy(made->grid, &config->gridDim, sizeof made->grid);

@@ -2,6 +2,7 @@
 #ifndef ACU_SIM_CODE_KERNEL_LAUNCH_H
 #define ACU_SIM_CODE_KERNEL_LAUNCH_H
 
+#include "sim/device/device_resource.h"
 #include "sim/sim.h"
 
 /* A validated launch with a copy of its arguments. A stream's operation owns one, and so does a
@@ -15,6 +16,7 @@ struct acu_sim_kernel_launch {
     bool cooperative;
     bool off;                        /* a kernel switched the node off */
     unsigned multiprocessors;        /* how many it may run on */
+    acu_sim_processors processors;   /* which those are */
     cudaLaunchAttribute *attributes; /* all that the program gave */
     unsigned attribute_count;
     char *arguments; /* the arguments' bytes, laid out as the kernel's parameters */

@@ -119,9 +119,10 @@ static cudaError_t keep_old_node(acu_sim_stream *stream, acu_sim_node **made) {
     acu_sim_capture_release(capture);
     *made = old;
     return good ? cudaSuccess
-                : SIM_REFUSE(cudaErrorGraphRecaptureFailure,
-                             "the captured work differs from the node that the graph has there, "
-                             "in its type, edges or parameters");
+                : SIM_REFUSE(
+                      cudaErrorGraphRecaptureFailure,
+                      "the captured work differs from the node that the graph has there, "
+                      "in its type, edges or parameters, or the program's callback refused it");
 }
 
 static cudaError_t add(acu_sim_stream *stream, acu_sim_op *op) {

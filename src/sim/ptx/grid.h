@@ -74,7 +74,9 @@ typedef struct ptx_launch {
     size_t dynamic_shared;
     const void *params; /* code->param_bytes */
     unsigned multiprocessors;
-    size_t stack;     /* bytes of local memory for functions that call themselves */
+    const uint64_t *processors; /* which ones, a bit for each of the device; NULL: the first ones */
+    unsigned smids;             /* how many the device has; 0: no more */
+    size_t stack;               /* bytes of local memory for functions that call themselves */
     unsigned workers; /* threads; 0: one for each processor; code with checks or stops has one */
     uint64_t grid_id;
     uint64_t graph;    /* the executable graph that the launch is in, for kernels; 0: none */

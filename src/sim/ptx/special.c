@@ -119,7 +119,7 @@ static uint64_t launch_special(const ptx_launch *launch, const ptx_constant *c, 
     case PTX_NWARPID:
         return 64;
     case PTX_NSMID:
-        return launch->multiprocessors;
+        return launch->smids ? launch->smids : launch->multiprocessors;
     case PTX_GRIDID:
         return launch->grid_id;
     case PTX_CURRENT_GRAPH_EXEC:
@@ -189,6 +189,23 @@ void acu_ptx_fill_launch(const ptx_launch *launch, char *bank) {
 
 /* ---- blocks and warps ---- */
 
+/* Returns the number of the multiprocessor that the block is said to be on. */
+static unsigned smid_of(const ptx_block *block) {
+    const ptx_launch *launch = block->launch;
+    const uint64_t *word = launch->processors;
+    unsigned n =
+        (unsigned)(block->number % (launch->multiprocessors ? launch->multiprocessors : 1));
+    unsigned first = 0, count;
+    if (!word || launch->multiprocessors == launch->smids)
+        return n;
+    for (; n >= (count = (unsigned)__builtin_popcountll(*word)); n -= count, first += 64)
+        word++;
+    uint64_t bits = *word;
+    while (n--)
+        bits &= bits - 1;
+    return first + (unsigned)__builtin_ctzll(bits);
+}
+
 static uint64_t block_special(const ptx_block *block, ptx_special special, unsigned component) {
     const ptx_launch *launch = block->launch;
     unsigned n = component < 3 ? component : 0;
@@ -206,7 +223,7 @@ static uint64_t block_special(const ptx_block *block, ptx_special special, unsig
         return index[0] % cluster[0] +
                cluster[0] * (index[1] % cluster[1] + cluster[1] * (index[2] % cluster[2]));
     default: /* %smid */
-        return block->number % (launch->multiprocessors ? launch->multiprocessors : 1);
+        return smid_of(block);
     }
 }
 

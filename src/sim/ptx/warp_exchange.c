@@ -50,19 +50,19 @@ static inline uint32_t source_lane(int mode, uint32_t lane, uint32_t by, uint32_
 /* Sets where the lanes take their values from; returns those for which that is inside. */
 static uint32_t source_lanes(int mode, const uint32_t *by, const uint32_t *clamp, uint32_t *from) {
     uint32_t inside[PTX_LANES], bits = 0;
-#define EACH_LANE(mode)                                                                            \
+#define SOURCES(mode)                                                                              \
     case mode:                                                                                     \
         for (unsigned i = 0; i < PTX_LANES; i++)                                                   \
             from[i] = source_lane(mode, i, by[i], clamp[i], &inside[i]);                           \
         break
     switch (mode) {
-        EACH_LANE(UP);
-        EACH_LANE(DOWN);
-        EACH_LANE(BFLY);
+        SOURCES(UP);
+        SOURCES(DOWN);
+        SOURCES(BFLY);
     default:
-        EACH_LANE(IDX);
+        SOURCES(IDX);
     }
-#undef EACH_LANE
+#undef SOURCES
     for (unsigned i = 0; i < PTX_LANES; i++)
         bits |= inside[i] << i;
     return bits;
