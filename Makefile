@@ -28,7 +28,7 @@ GENERATOR = python -m generator
 C_FILES   = $(shell find $(wildcard bench examples include src tests tools) -name '*.[ch]' -o -name '*.[ch]pp')
 
 .DEFAULT_GOAL := all
-.PHONY: all amalgamation bench c-tools check-generated clean client-programs clients cmake deb demo dist docs environment fmt generate help install lint lint-c lint-python lock new-toolkit ptx-corpus ptx-python ptx-random \
+.PHONY: all amalgamation bench c-tools check-generated clean client-programs clients cmake deb demo dist docs environment fmt fuzz-ptx generate help install lint lint-c lint-python lock new-toolkit ptx-corpus ptx-python ptx-random \
 	quick structure test test-all test-build test-busy test-gpu toolkits
 
 all: cmake ## build the library
@@ -106,6 +106,15 @@ ptx-corpus: all environment ## run CUDA programs on the simulator: PROGRAMS=…
 ptx-random: all ## simulate random CUDA programs of nvcc: SEED=1 COUNT=10
 	@python tests/ptx_corpus/run_random.py $(BUILD)/ptx-random --library $(RELEASE)/libanycuda-sim.so \
 		--seed $(or $(SEED),1) --programs $(or $(COUNT),10) $(FLAGS) || test $$? -eq 77
+
+# Seeds are the texts of the tests, and a kernel for each instruction of tests/ptx/cells.txt.
+fuzz-ptx: ## feed clang's libFuzzer to the reader of PTX: SECONDS=600
+	@command -v clang >/dev/null || { echo 'error: fuzz-ptx needs clang, whose libFuzzer it uses' >&2; exit 2; }
+	@$(CONFIGURE) -B $(BUILD)/fuzz -DCMAKE_C_COMPILER=clang -DANYCUDA_TESTS=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+		-DCMAKE_C_FLAGS='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined' >/dev/null
+	@$(COMPILE) $(BUILD)/fuzz --target ptx_fuzzer
+	@python -m tests.ptx.seeds $(BUILD)/fuzz/seeds
+	@cd $(BUILD)/fuzz && tests/sim/ptx_fuzzer -max_total_time=$(or $(SECONDS),600) -timeout=60 -max_len=8192 seeds
 
 ptx-python: all ## simulate Numba, Triton, …: PYTHON=… that has them
 	@python tests/ptx_corpus/python_packages.py $(RELEASE)/libanycuda-sim.so $(BUILD)/ptx-python \

@@ -48,12 +48,13 @@ static inline void count_up(uint32_t *words, size_t count) {
         words[n] = (uint32_t)n;
 }
 
-/* Runs a kernel of some threads that fails, and takes everything back. */
+/* Runs a kernel of some threads that fails, and takes everything back. Each 16 threads have 64 bytes
+ * of memory, behind which there is none. */
 static inline void fault_of(const char *text, unsigned threads, int code) {
     CUmodule module = load_text(text);
     CUdeviceptr at;
     void *args[] = {&at};
-    OK(cuMemAlloc(&at, 256));
+    OK(cuMemAlloc(&at, (threads + 15) / 16 * 64));
     OK(launch(module, "k", 1, threads, args));
     SAYS((CUresult)code, cuCtxSynchronize());
     SAYS((CUresult)code, cuCtxSynchronize());
