@@ -95,6 +95,38 @@ TEST(options_decide_what_is_made) {
     assert_int_equal(made_by(twice, 64), has_jit());
     begin_as(MACHINE ",jit=avx2");
     assert_int_equal(made_by(twice, 64), has_jit());
+    begin_as(MACHINE ",jit=always,level=avx2");
+    assert_int_equal(made_by(twice, 64), has_jit());
+    begin_as(MACHINE ",jit=always,level=baseline");
+    assert_int_equal(made_by(twice, 64), 0);
+}
+
+TEST(a_level_is_chosen) {
+    static const struct {
+        const char *configuration;
+        ptx_level level;
+    } ways[] = {{MACHINE ",level=baseline", PTX_BASELINE},
+                {MACHINE ",level=avx2", PTX_AVX2},
+                {MACHINE ",level=avx512", PTX_AVX512},
+                {MACHINE, PTX_AVX512}};
+    const ptx_level has = acu_ptx_processor_level();
+    for (size_t n = 0; n < sizeof ways / sizeof *ways; n++) {
+        begin_as(ways[n].configuration);
+        assert_int_equal(acu_ptx_level(), ways[n].level < has ? ways[n].level : has);
+        made_by(twice, 64);
+    }
+}
+
+TEST(a_level_that_the_processor_lacks) {
+    assert_null(acu_ptx_level_lack(PTX_BEST, PTX_BASELINE));
+    assert_null(acu_ptx_level_lack(PTX_AVX2, PTX_AVX2));
+    assert_null(acu_ptx_level_lack(PTX_BASELINE, PTX_AVX512));
+    assert_string_equal(acu_ptx_level_lack(PTX_AVX512, PTX_AVX2),
+                        "the processor has no AVX-512 (F, BW, DQ and VL); avx2 is used");
+    assert_string_equal(acu_ptx_level_lack(PTX_AVX512, PTX_BASELINE),
+                        "the processor has no AVX-512 (F, BW, DQ and VL); baseline is used");
+    assert_string_equal(acu_ptx_level_lack(PTX_AVX2, PTX_BASELINE),
+                        "the processor has no AVX2 (with FMA and BMI); baseline is used");
 }
 
 /* The only warp of a kernel becomes hot in a loop, of which it is in the middle then. */
@@ -715,6 +747,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_system_that_refuses_executable_memory), /* before CUDA is used */
         C(options_decide_what_is_made),
+        C(a_level_is_chosen),
+        C(a_level_that_the_processor_lacks),
         C(a_loop_that_becomes_hot),
         C(many_small_launches),
         C(accesses_of_any_pattern),

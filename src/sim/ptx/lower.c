@@ -420,7 +420,8 @@ static ptx_slot negated(ptx_lowering *l, ptx_slot slot, ptx_type type) {
     unsigned size = type == PTX_PRED ? 0 : (unsigned)acu_ptx_type_size(type);
     const ptx_form *form = acu_ptx_form_find(opcodes[type]);
     ptx_slot result = acu_ptx_temp(l, size);
-    acu_ptx_emit_pure(l, acu_ptx_lane_handlers()[form->handler], result, size)->a = slot;
+    acu_ptx_emit_pure(l, acu_ptx_lane_handlers(l->code->level)[form->handler], result, size)->a =
+        slot;
     return result;
 }
 

@@ -168,8 +168,8 @@ void acu_ptx_lower_form(ptx_lowering *l, const ptx_form *form, const ptx_slot *s
     const ptx_slot *sources = slots + results;
     ptx_slot carry =
         form->reads_carry || form->writes_carry ? acu_ptx_state(l, PTX_STATE_CARRY, 0) : 0;
-    ptx_op *op = acu_ptx_emit_pure(l, acu_ptx_lane_handlers()[form->handler], slots[0],
-                                   lane_size((ptx_type)form->types[0]));
+    ptx_op *op = acu_ptx_emit_pure(l, acu_ptx_lane_handlers(l->code->level)[form->handler],
+                                   slots[0], lane_size((ptx_type)form->types[0]));
     op->a = sources[0];
     op->b = form->sources > 1 ? sources[1] : 0;
     op->c = form->sources > 2 ? sources[2] : 0;

@@ -1,29 +1,18 @@
 /* mma and wmma.mma: a warp multiplies matrices. */
 #include "sim/ptx/matrix.h"
 
-#include "sim/ptx/form.h"
+#include "sim/ptx/level.h"
 #include "sim/ptx/grid.h"
 #include "sim/ptx/lower_inside.h"
 
 #include <stdlib.h>
 
-extern const ptx_matrix_loops acu_ptx_matrix_loops_v1;
-#if defined(PTX_HAS_LEVELS)
-extern const ptx_matrix_loops acu_ptx_matrix_loops_v3, acu_ptx_matrix_loops_v4;
-#endif
+extern const ptx_matrix_loops acu_ptx_matrix_loops_v1, acu_ptx_matrix_loops_v3,
+    acu_ptx_matrix_loops_v4;
 
 const ptx_matrix_loops *acu_ptx_matrix_loops(void) {
-#if defined(PTX_HAS_LEVELS)
-    switch (acu_ptx_processor_level()) {
-    case 4:
-        return &acu_ptx_matrix_loops_v4;
-    case 3:
-        return &acu_ptx_matrix_loops_v3;
-    default:
-        break;
-    }
-#endif
-    return &acu_ptx_matrix_loops_v1;
+    return PTX_OF_LEVEL(acu_ptx_level(), &acu_ptx_matrix_loops_v1, &acu_ptx_matrix_loops_v3,
+                        &acu_ptx_matrix_loops_v4);
 }
 
 /* ---- what a warp does ---- */
