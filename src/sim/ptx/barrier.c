@@ -86,6 +86,8 @@ static ptx_step arrive(ptx_warp *w, const ptx_op *op) {
     if ((acu_ptx_warp_waiting(w, number) | s->mask) == ptx_alive(w))
         barrier->absent += PTX_LANES - ptx_count_lanes(ptx_alive(w));
     if (!kind->waits) {
+        if (block->check)
+            acu_ptx_check_came(w, number);
         s->pc++;
         try_barrier(block, number);
         return PTX_GO;
