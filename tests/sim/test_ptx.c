@@ -811,6 +811,65 @@ TEST(sums_of_nan) {
     WORD("", "and.b32 %r3, %r1, 3;\nsetp.eq.u32 %p2, %r3, " leaving ";\nmov.u32 %r2, %r1;\n"       \
              "@%p2 bra L3;\nsetp.lt.u32 %p1, %r1, 20;\n@%p1 bra L1;\nadd.u32 %r2, %r2, 7;\n"       \
              "bra L2;\nL1:\nmul.lo.u32 %r2, %r2, 3;\nL2:\nadd.u32 %r2, %r2, 1;\nL3:\n")
+/* What reads a copy of a register gets what it was when it was copied. */
+TEST(copies_of_registers) {
+    /* With words that count up from 0, what becomes of word 5, and of word 40. */
+    static const struct {
+        const char *text;
+        uint32_t of_5, of_40;
+    } cases[] = {
+        {"mov.u32 %r2, %r1;\nadd.u32 %r1, %r1, 1;\n", 5, 40},
+        {"mov.u32 %r3, %r1;\nmov.u32 %r2, %r3;\nadd.u32 %r3, %r3, 1;\nadd.u32 %r1, %r1, 2;\n"
+         "mad.lo.u32 %r2, %r2, 100, %r3;\n",
+         506, 4041},
+        /* An exchange, in a loop of three rounds. */
+        {"mov.u32 %r3, 7;\nmov.u32 %r4, 0;\nL:\nmov.u32 %r5, %r1;\nmov.u32 %r1, %r3;\n"
+         "mov.u32 %r3, %r5;\nadd.u32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, 3;\n@%p1 bra L;\n"
+         "mad.lo.u32 %r2, %r1, 100, %r3;\n",
+         705, 740},
+        /* The value of the round before. */
+        {"mov.u32 %r3, 0;\nmov.u32 %r4, 0;\nL:\nmov.u32 %r2, %r3;\nadd.u32 %r3, %r3, %r1;\n"
+         "add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, 3;\n@%p1 bra L;\n",
+         10, 80},
+        /* Some lanes change the copy, or the register, or have no copy. */
+        {"setp.lt.u32 %p1, %r1, 16;\nmov.u32 %r2, %r1;\n@%p1 add.u32 %r2, %r2, 100;\n", 105, 40},
+        {"setp.lt.u32 %p1, %r1, 16;\nmov.u32 %r2, %r1;\n@%p1 add.u32 %r1, %r1, 100;\n"
+         "add.u32 %r2, %r2, %r1;\n",
+         110, 80},
+        {"setp.lt.u32 %p1, %r1, 16;\nmov.u32 %r2, 1;\n@%p1 mov.u32 %r2, %r1;\n"
+         "add.u32 %r2, %r2, 1;\n",
+         6, 2},
+        {"setp.lt.u32 %p1, %r1, 16;\nmov.u32 %r2, %r1;\nadd.u32 %r1, %r1, 1;\n@%p1 bra L;\n"
+         "add.u32 %r2, %r2, %r1;\nL:\n",
+         5, 81},
+        /* Elements of vectors, addresses, other types. */
+        {"mov.u32 %r3, %r1;\nmov.b64 %d4, {%r3, %r1};\nadd.u32 %r1, %r1, 1;\n"
+         "mov.b64 {%r2, %r4}, %d4;\nmad.lo.u32 %r2, %r4, 100, %r2;\n",
+         505, 4040},
+        {"mov.u64 %d4, %d3;\nadd.u64 %d3, %d3, 4;\nld.global.u32 %r2, [%d4];\nmov.u64 %d3, %d4;\n",
+         5, 40},
+        {".reg .f32 %f1;\nmov.b32 %f1, %r1;\nadd.f32 %f1, %f1, 0f3f800000;\n"
+         "mov.b32 %r2, %f1;\n",
+         0x3f800000, 0x3f800000},
+        /* A shuffle takes what the other lane has copied. */
+        {"mov.b32 %r3, %r1;\nadd.u32 %r1, %r1, 50;\nshfl.sync.bfly.b32 %r4, %r3, 1, 31, -1;\n"
+         "mov.b32 %r5, %r4;\nmad.lo.u32 %r2, %r5, 100, %r1;\n",
+         455, 4190},
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        static const char frame[] = WORD("", "HERE");
+        const char *here = strstr(frame, "HERE");
+        char text[2048];
+        uint32_t words[64];
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(here - frame), frame, cases[n].text,
+                 here + 4);
+        count_up(words, 64);
+        run(text, 1, 64, words, 64);
+        assert_int_equal(words[5], cases[n].of_5);
+        assert_int_equal(words[40], cases[n].of_40);
+    }
+}
+
 TEST(short_branches_of_two_sides) {
     static const char *const texts[] = {SIDES("4"), SIDES("3")};
     for (uint32_t leave = 0; leave < 2; leave++) {
@@ -934,6 +993,7 @@ int main(void) {
         C(what_printf_prints),
         C(long_texts_are_printed),
         C(sums_of_nan),
+        C(copies_of_registers),
         C(short_branches_of_two_sides),
         C(atomics_of_lanes_together),
         C(atomics_of_vectors_into_their_sources),
