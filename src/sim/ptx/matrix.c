@@ -5,7 +5,9 @@
 #include "sim/ptx/grid.h"
 #include "sim/ptx/lower_inside.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 extern const ptx_matrix_loops acu_ptx_matrix_loops_v1, acu_ptx_matrix_loops_v3,
     acu_ptx_matrix_loops_v4;
@@ -220,6 +222,34 @@ static void take_elements(ptx_words *words, ptx_product *p, bool is_wmma) {
     p->c.element = two ? found[1] : found[3];
 }
 
+/* Writes what ptxas calls the instruction: wmma.load.a, mma. */
+static const char *name_of(ptx_lowering *l) {
+    const char *opcode = l->instruction->opcode, *sync = strstr(opcode, ".sync");
+    if (!sync || strncmp(opcode, "wmma.", 5) != 0)
+        return acu_ptx_first_word(l);
+    if (strncmp(opcode, "wmma.mma", 8) == 0)
+        return "wmma.mma";
+    snprintf(l->first_word, sizeof l->first_word, "%.*s", (int)(sync - opcode), opcode);
+    return l->first_word;
+}
+
+void acu_ptx_need_aligned(ptx_lowering *l, ptx_words *words) {
+    if (!acu_ptx_take(words, "aligned"))
+        acu_ptx_invalid(l, ".aligned modifier required for instruction '%s'", name_of(l));
+}
+
+void acu_ptx_need_layouts(ptx_lowering *l, const ptx_words *words, unsigned count) {
+    unsigned found = 0;
+    for (unsigned n = 0; n < words->count; n++)
+        found += !words->taken[n] &&
+                 (strcmp(words->word[n], "row") == 0 || strcmp(words->word[n], "col") == 0);
+    if (found < count && count == 1)
+        acu_ptx_invalid(l, "layout modifier required for instruction '%s'", name_of(l));
+    if (found < count)
+        acu_ptx_invalid(l, "'%s' modifier required for instruction '%s'",
+                        found ? ".blayout" : ".alayout.blayout", name_of(l));
+}
+
 static void take_words(ptx_lowering *l, const ptx_instruction *i, ptx_product *p, bool is_wmma) {
     ptx_words words;
     unsigned m = 0, n = 0, k = 0;
@@ -228,7 +258,8 @@ static void take_words(ptx_lowering *l, const ptx_instruction *i, ptx_product *p
     p->sparse = variant >= 0;
     acu_ptx_take(&words, "mma");
     acu_ptx_need(l, &words, "sync");
-    acu_ptx_take(&words, "aligned");
+    acu_ptx_need_aligned(l, &words);
+    acu_ptx_need_layouts(l, &words, 2);
     bool shaped = acu_ptx_take_shape(&words, &m, &n, &k);
     p->m = (uint8_t)m;
     p->n = (uint8_t)n;
