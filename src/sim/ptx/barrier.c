@@ -153,7 +153,7 @@ static void check_numbers(ptx_lowering *l, const ptx_operand *number, const ptx_
 }
 
 /* Refuses what the barrier computes, or its type. */
-static void check_reduction(ptx_lowering *l, reduction computes, ptx_type type) {
+static void check_computed(ptx_lowering *l, reduction computes, ptx_type type) {
     const char *opcode = l->instruction->opcode;
     const int length = (int)(strstr(opcode, ".red") - opcode) + 4; /* barrier.cta.red */
     if (type != PTX_PRED && type != PTX_U32 && type != PTX_S32)
@@ -190,7 +190,7 @@ void acu_ptx_lower_barrier(ptx_lowering *l, const ptx_instruction *i) {
         if (i->operand_count < 3)
             acu_ptx_mismatch(l);
         kind->reduction = (reduction)(acu_ptx_take_one(&words, "popc and or") + 1);
-        check_reduction(l, kind->reduction, acu_ptx_take_type(&words));
+        check_computed(l, kind->reduction, acu_ptx_take_type(&words));
         d = acu_ptx_target(l, &i->operands[0], kind->reduction == POPC ? PTX_U32 : PTX_PRED);
         kind->predicate = acu_ptx_source(l, &i->operands[i->operand_count - 1], PTX_PRED);
         first = 1;

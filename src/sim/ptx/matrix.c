@@ -109,6 +109,9 @@ void acu_ptx_fragment(ptx_lowering *l, const ptx_operand *o, ptx_element element
                       ptx_fragment *f) {
     bool list = o->kind == PTX_LIST;
     unsigned count = list ? o->element_count : 1;
+    if (!list && acu_ptx_is(l->instruction, "wmma"))
+        acu_ptx_invalid(l, "Vector expected for argument %u",
+                        (unsigned)(o - l->instruction->operands));
     ptx_type type = element == PTX_E_F64 ? PTX_F64 : element == PTX_E_F32 ? PTX_F32 : PTX_B32;
     if (count > sizeof f->slots / sizeof *f->slots)
         acu_ptx_mismatch(l);
@@ -223,7 +226,7 @@ static void take_elements(ptx_words *words, ptx_product *p, bool is_wmma) {
 }
 
 /* Writes what ptxas calls the instruction: wmma.load.a, mma. */
-static const char *name_of(ptx_lowering *l) {
+static const char *matrix_name(ptx_lowering *l) {
     const char *opcode = l->instruction->opcode, *sync = strstr(opcode, ".sync");
     if (!sync || strncmp(opcode, "wmma.", 5) != 0)
         return acu_ptx_first_word(l);
@@ -235,7 +238,7 @@ static const char *name_of(ptx_lowering *l) {
 
 void acu_ptx_need_aligned(ptx_lowering *l, ptx_words *words) {
     if (!acu_ptx_take(words, "aligned"))
-        acu_ptx_invalid(l, ".aligned modifier required for instruction '%s'", name_of(l));
+        acu_ptx_invalid(l, ".aligned modifier required for instruction '%s'", matrix_name(l));
 }
 
 void acu_ptx_need_layouts(ptx_lowering *l, const ptx_words *words, unsigned count) {
@@ -244,10 +247,10 @@ void acu_ptx_need_layouts(ptx_lowering *l, const ptx_words *words, unsigned coun
         found += !words->taken[n] &&
                  (strcmp(words->word[n], "row") == 0 || strcmp(words->word[n], "col") == 0);
     if (found < count && count == 1)
-        acu_ptx_invalid(l, "layout modifier required for instruction '%s'", name_of(l));
+        acu_ptx_invalid(l, "layout modifier required for instruction '%s'", matrix_name(l));
     if (found < count)
         acu_ptx_invalid(l, "'%s' modifier required for instruction '%s'",
-                        found ? ".blayout" : ".alayout.blayout", name_of(l));
+                        found ? ".blayout" : ".alayout.blayout", matrix_name(l));
 }
 
 static void take_words(ptx_lowering *l, const ptx_instruction *i, ptx_product *p, bool is_wmma) {
