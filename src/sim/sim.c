@@ -76,6 +76,17 @@ static const char *read_jit(const char *value, unsigned *jit) {
     return "0, 1, always or avx2";
 }
 
+/* Reads which level of the processor kernels are executed with. */
+static const char *read_level(const char *value, unsigned *level) {
+    static const char *const names[] = {"baseline", "avx2", "avx512"}; /* as ptx_level has them */
+    for (unsigned n = 0; n < sizeof names / sizeof *names; n++)
+        if (strcmp(value, names[n]) == 0) {
+            *level = n + 1;
+            return NULL;
+        }
+    return "baseline, avx2 or avx512";
+}
+
 /* Adds a check of kernels. */
 static const char *read_check(const char *value, unsigned *checks) {
     static const char *const names[] = {"memory", "race", "init", "sync"};
@@ -180,6 +191,8 @@ static const char *read_option(acu_sim_config *config, const char *key, const ch
         return read_profile(config, value);
     } else if (strcmp(key, "jit") == 0) {
         return read_jit(value, &config->jit);
+    } else if (strcmp(key, "level") == 0) {
+        return read_level(value, &config->level);
     } else if (strcmp(key, "threads") == 0) {
         char *end;
         const long count = strtol(value, &end, 10);
@@ -196,7 +209,7 @@ static const char *read_option(acu_sim_config *config, const char *key, const ch
         config->seeded = true;
     } else {
         return "one of devices, memory, budget, cc, runtime, driver, leaks, guard, seed, check, "
-               "profile, trap, jit, threads";
+               "profile, trap, jit, level, threads";
     }
     return NULL;
 }

@@ -81,6 +81,7 @@ typedef struct acu_sim_config {
     bool profile_table;
     char profile_file[SIM_OPTION]; /* where the counts are written at exit; "": nowhere */
     unsigned jit;                  /* hot kernels become machine code */
+    unsigned level;                /* of the processor, as ptx_level has them */
     unsigned threads;              /* that execute a kernel; 0: one for each processor */
     bool seeded;
     uint64_t seed;

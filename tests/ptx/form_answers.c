@@ -3,8 +3,8 @@
  * those of a GPU, of which answers.txt has a number for each spelling (how they were got:
  * README.md).
  *
- *     ptx_form_answers ANSWERS interpreter   compare; or with jit, or avx2: machine code, whose
- *                                            results the interpreter must have, too
+ *     ptx_form_answers ANSWERS WAY           compare: with the interpreter, or machine code, of a
+ *                                            level of the processor (`ways`)
  *     ptx_form_answers write FOLDER          write the PTX files, operands, a list for form_gpu.c
  *     ptx_form_answers run FILE              write the simulator's results
  *     ptx_form_answers number FILE           write the lines of answers.txt for a GPU's results
@@ -25,8 +25,22 @@ typedef struct memory {
     size_t input_bytes, output_bytes;
 } memory;
 
-static ptx_jit_use way; /* how cases are executed */
-static bool newer;      /* the cases are those of compute capability 10.0 */
+/* How cases are executed. */
+typedef struct execution {
+    const char *name;
+    ptx_jit_use jit;
+    ptx_level level;
+} execution;
+
+static const execution ways[] = {
+    {"interpreter", PTX_JIT_NEVER, PTX_BEST},
+    {"baseline", PTX_JIT_NEVER, PTX_BASELINE},
+    {"interpreter_avx2", PTX_JIT_NEVER, PTX_AVX2},
+    {"jit", PTX_JIT_ALWAYS, PTX_BEST},
+    {"avx2", PTX_JIT_AVX2, PTX_BEST},
+    {"jit_avx2", PTX_JIT_ALWAYS, PTX_AVX2},
+};
+static bool newer; /* the cases are those of compute capability 10.0 */
 
 static bool find(void *data, uint64_t address, ptx_range *range) {
     const memory *m = data;
@@ -47,7 +61,8 @@ static uint64_t no_variable(void *data, const ptx_variable *variable) {
 }
 
 /* Executes a case with so many threads; false: it could not, which is said. */
-static bool execute_with(const form_case *one, memory *m, ptx_jit_use jit, unsigned threads) {
+static bool execute(const form_case *one, memory *m, const execution *way, unsigned threads) {
+    acu_ptx_level_use(way->level);
     char *text = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
@@ -74,7 +89,7 @@ static bool execute_with(const form_case *one, memory *m, ptx_jit_use jit, unsig
                              .params = params,
                              .multiprocessors = 1,
                              .workers = 1,
-                             .jit = jit,
+                             .jit = way->jit,
                              .grid_id = 1};
         good = acu_ptx_grid_run(&launch, &fault) == 0;
         if (!good)
@@ -84,10 +99,6 @@ static bool execute_with(const form_case *one, memory *m, ptx_jit_use jit, unsig
     acu_ptx_module_free(module);
     free(text);
     return good;
-}
-
-static bool execute(const form_case *one, memory *m) {
-    return execute_with(one, m, way, CASE_THREADS);
 }
 
 static uint64_t number_of(const unsigned char *bytes, size_t size) {
@@ -127,7 +138,8 @@ static int write_files(const form_case *cases, size_t count, const memory *m, co
 }
 
 /* Compares every case with the answers; a case that the file does not have is named. */
-static int compare(const form_case *cases, size_t count, memory *m, const char *path) {
+static int compare(const form_case *cases, size_t count, memory *m, const execution *way,
+                   const char *path) {
     FILE *file = fopen(path, "r");
     char line[256], name[256];
     unsigned long long number;
@@ -141,7 +153,8 @@ static int compare(const form_case *cases, size_t count, memory *m, const char *
         const form_case *one = NULL;
         for (size_t n = 0; n < count && !one; n++)
             one = strcmp(cases[n].name, name) == 0 ? &cases[n] : NULL;
-        if (one && execute(one, m) && number_of(m->output + one->at, one->bytes) == number) {
+        if (one && execute(one, m, way, CASE_THREADS) &&
+            number_of(m->output + one->at, one->bytes) == number) {
             compared++;
             continue;
         }
@@ -154,9 +167,9 @@ static int compare(const form_case *cases, size_t count, memory *m, const char *
     return wrong || !compared;
 }
 
-/* Compares the machine code of every case with the interpreter: with all lanes of each warp, and
- * with some of the only warp. */
-static int compare_ways(const form_case *cases, size_t count, memory *m) {
+/* Compares what every case does in this way with the interpreter's best: with all lanes of each
+ * warp, and with some of the only warp. */
+static int compare_ways(const form_case *cases, size_t count, memory *m, const execution *way) {
     static const unsigned threads[] = {CASE_THREADS, 21};
     int wrong = 0;
     for (size_t n = 0; n < count; n++)
@@ -164,10 +177,10 @@ static int compare_ways(const form_case *cases, size_t count, memory *m) {
             const form_case *one = &cases[n];
             uint64_t numbers[2];
             bool executed[2];
-            for (unsigned jit = 0; jit < 2; jit++) {
+            for (unsigned other = 0; other < 2; other++) {
                 memset(m->output + one->at, 0, one->bytes);
-                executed[jit] = execute_with(one, m, jit ? way : PTX_JIT_NEVER, threads[i]);
-                numbers[jit] = number_of(m->output + one->at, one->bytes);
+                executed[other] = execute(one, m, other ? way : &ways[0], threads[i]);
+                numbers[other] = number_of(m->output + one->at, one->bytes);
             }
             if (executed[0] == executed[1] && numbers[0] == numbers[1])
                 continue;
@@ -175,7 +188,7 @@ static int compare_ways(const form_case *cases, size_t count, memory *m) {
             wrong++;
         }
     printf("%zu forms were compared with the interpreter, %d differ\n", count, wrong);
-    if (!acu_ptx_jit_count())
+    if (way->jit && !acu_ptx_jit_count())
         printf("there was no machine code\n");
     return wrong;
 }
@@ -183,7 +196,7 @@ static int compare_ways(const form_case *cases, size_t count, memory *m) {
 static int write_results(const form_case *cases, size_t count, memory *m, const char *path) {
     int failed = 0;
     for (size_t n = 0; n < count; n++)
-        failed += !execute(&cases[n], m);
+        failed += !execute(&cases[n], m, &ways[0], CASE_THREADS);
     FILE *file = fopen(path, "wb");
     printf("%zu forms, %d failed\n", count, failed);
     return !file || fwrite(m->output, 1, m->output_bytes, file) != m->output_bytes || fclose(file);
@@ -207,6 +220,14 @@ static int write_numbers(const form_case *cases, size_t count, memory *m, const 
     return 0;
 }
 
+/* Returns the way with the name; NULL: none has it. */
+static const execution *way_of(const char *name) {
+    for (size_t n = 0; n < sizeof ways / sizeof *ways; n++)
+        if (strcmp(ways[n].name, name) == 0)
+            return &ways[n];
+    return NULL;
+}
+
 int main(int argc, char **argv) {
     memory m = {.input = NULL};
     size_t count;
@@ -216,16 +237,15 @@ int main(int argc, char **argv) {
     m.input = form_cases_input(&m.input_bytes);
     m.output = calloc(1, m.output_bytes);
     int result = 2;
-    way = argc != 3                      ? PTX_JIT_NEVER
-          : strcmp(argv[2], "jit") == 0  ? PTX_JIT_ALWAYS
-          : strcmp(argv[2], "avx2") == 0 ? PTX_JIT_AVX2
-                                         : PTX_JIT_NEVER;
-    if (way && newer)
-        result = compare_ways(cases, count, &m);
+    const execution *way = argc == 3 ? way_of(argv[2]) : NULL;
+    const char *lack = way ? acu_ptx_level_lack(way->level, acu_ptx_processor_level()) : NULL;
+    if (lack)
+        result = printf("skipped: %s\n", lack) < 0;
+    else if (way && newer)
+        result = compare_ways(cases, count, &m, way);
     else if (way)
-        result = compare(cases, count, &m, argv[1]) | compare_ways(cases, count, &m);
-    else if (argc == 3 && strcmp(argv[2], "interpreter") == 0)
-        result = compare(cases, count, &m, argv[1]);
+        result = compare(cases, count, &m, way, argv[1]) |
+                 (way == &ways[0] ? 0 : compare_ways(cases, count, &m, way));
     else if (argc == 3 && strcmp(argv[1], "write") == 0)
         result = write_files(cases, count, &m, argv[2]);
     else if (argc == 3 && strcmp(argv[1], "run") == 0)

@@ -25,13 +25,13 @@ H200), built with nvcc 13.0 for `compute_80` and the shared libcudart, and start
 it ended as on the GPU, printed what says that it verified its results, and, where what the GPU printed was kept, the
 same lines but for times, decimal numbers to 1e-4. *Slow* is what took more than {limit:.0f} seconds of processors, all
 added, or was ended after the seconds that the second table says; other work of the machine does not count. The
-programs ran between {first} and {last}, on two processors that others used, too.
+programs ran {when}, on two processors that others used, too.
 
 Four programs are not in the table, because warps race in them, and another order gives another result: mvt of
-PolyBench-ACC, pns, lda and qtclustering of HeCBench. `check=race` says where, but of qtclustering, whose warps race in
-global memory. lda lacks a barrier in a sum of a block, so that here a warp takes a part of the next sum for it, and
-qtclustering two: where a warp clears what another has set, and where one writes what another is about to read. With
-these barriers both print what an H200 prints without them.
+PolyBench-ACC, pns, lda and qtclustering of HeCBench. `check=race` says where. lda lacks a barrier in a sum of a block,
+so that here a warp takes a part of the next sum for it, and qtclustering two, in global memory: where a warp clears
+what another has set, and where one writes what another is about to read. With these barriers both print what an H200
+prints without them.
 
 wsm5 of HeCBench prints a sum that is not compared, because its loops magnify what rounding does: an H200 gives 278.76,
 the simulator 2.76, and the same source for a processor 2.76 with fused products and 372.4 without.
@@ -84,7 +84,8 @@ def others(listed: dict[str, dict[str, Any]], results: dict[str, dict[str, Any]]
 def page(listed: dict[str, dict[str, Any]], results: dict[str, dict[str, Any]]) -> str:
     """The whole page."""
     days = sorted(result["day"] for result in results.values()) or [""]
-    head = HEAD.format(limit=LIMIT, first=days[0], last=days[-1])
+    when = f"on {days[0]}" if days[0] == days[-1] else f"between {days[0]} and {days[-1]}"
+    head = HEAD.format(limit=LIMIT, when=when)
     return f"{head}\n{rows(listed, results)}\n## What is not simply right\n\n{others(listed, results)}"
 
 

@@ -3,8 +3,9 @@
     tests/ptx_corpus/run_random.py OUT --library PATH [--seed N] [--programs N] [--kernels N] [--nvcc NVCC]
 
 A program compares what its kernels compute with what the same functions compute on the host. It is run by the
-interpreter, as machine code and with a seed, and with checks, which must find nothing. What is wrong stays in OUT,
-with a line that says how to run it again. Exits with 1 if something was wrong, and with 77 where there is no nvcc.
+interpreter and as machine code, of each level of the processor, with a seed, and with checks, which must find nothing.
+What is wrong stays in OUT, with a line that says how to run it again. Exits with 1 if something was wrong, and with 77
+where there is no nvcc.
 """
 
 from __future__ import annotations
@@ -24,8 +25,17 @@ from tests.ptx_corpus import random_programs
 HERE = Path(__file__).parent
 OPTIONS = ["-cudart", "shared", "-std=c++17", "-arch=compute_80", "-code=compute_80", "-fmad=false", "-w", f"-I{HERE}"]
 HOST = ["-Xcompiler", "-fwrapv,-fno-strict-aliasing,-ffp-contract=off"]
-WAYS = ["jit=0", "jit=always,threads=3", "jit=avx2", "seed=7", "check=memory,check=race,check=sync"]
-COMPILATIONS = {"-O3": WAYS, "-G": ["jit=1", *WAYS[:2]]}  # debug code is long enough to become machine code meanwhile
+WAYS = [
+    "jit=0",
+    "jit=0,level=avx2",
+    "level=baseline",
+    "jit=always,threads=3",
+    "jit=always,level=avx2",
+    "seed=7",
+    "check=memory,check=race,check=sync",
+]
+# Debug code is long enough to become machine code meanwhile.
+COMPILATIONS = {"-O3": WAYS, "-G": ["jit=1", "jit=0", "jit=always,threads=3"]}
 SECONDS = 300
 
 

@@ -60,10 +60,16 @@ TEST(mistakes_are_said_in_one_line) {
     assert_string_equal(
         said, "anycuda: ANYCUDA_SIM: \"devises=2\" is ignored: expected one of devices, memory, "
               "budget, cc, runtime, driver, leaks, guard, seed, check, profile, trap, "
-              "jit, threads\n");
+              "jit, level, threads\n");
     assert_int_equal(alone("threads=0,jit=yes", count_devices), 1);
     assert_non_null(strstr(said, "\"threads=0\" is ignored: expected a number from 1 to 1024"));
     assert_non_null(strstr(said, "\"jit=yes\" is ignored: expected 0, 1, always or avx2"));
+    assert_int_equal(alone("level=avx,devices=2", count_devices), 2);
+    assert_string_equal(said, "anycuda: ANYCUDA_SIM: \"level=avx\" is ignored: expected baseline, "
+                              "avx2 or avx512\n");
+    assert_int_equal(alone("level=avx512,devices=2", count_devices), 2);
+    if (*said)
+        assert_non_null(strstr(said, "\"level=avx512\" is ignored: the processor has no AVX"));
     assert_int_equal(alone("seed=7,seed=x,cc=13.0", count_devices), 1);
     assert_non_null(strstr(said, "\"seed=x\" is ignored: expected a number below 2^64"));
     assert_non_null(strstr(said, "\"cc=13.0\" is ignored: expected a compute capability"));

@@ -608,6 +608,87 @@ TEST(operands_that_do_not_suit) {
         {".reg .b32 a<3>; .reg .b32 a01;", "Duplicate definition of variable 'a01'"},
         {".reg .b32 a2; .reg .b32 a<3>;", "Duplicate definition of variable 'a2'"},
         {".shared .b32 a2; .reg .b32 a<3>;", "Duplicate definition of variable 'a2'"},
+        {"set.lt.f16x2.u32 %u1, %u1, %u2;", "Unexpected instruction types specified for 'set'"},
+        {"set.lt.b32.u32 %u1, %u1, %u2;", "Unexpected instruction types specified for 'set'"},
+        {"set.lt.u16.u32 %h1, %u1, %u2;", "Unexpected instruction types specified for 'set'"},
+        {"set.lt.f16.bf16 %h1, %h1, %h2;", "Unexpected instruction types specified for 'set'"},
+        {"set.lt.f32.f16x2 %f1, %u1, %u2;", "Unexpected instruction types specified for 'set'"},
+        {"set.lt.u32.u8 %u1, %b1, %b2;", "Unexpected instruction types specified for 'set'"},
+        {"bar.red.popc.b32 %u1, 0, %p1;", "Unexpected instruction types specified for 'bar.red'"},
+        {"barrier.cta.red.or.b64 %p1, 0, %p0;",
+         "Unexpected instruction types specified for 'barrier.cta.red'"},
+        {"bar.red.and.u32 %p1, 0, %p0;", "Arguments mismatch for instruction 'bar.red'"},
+        {"bar.red.popc.s32 %u1, 0, %p0;", "Operation requires .u32 type"},
+        {"bar.red.popc.pred %u1, 0, %p0;", "Arguments mismatch for instruction 'bar.red'"},
+        {"vadd2.s32.s32.s32 %u1, 5, %u1, %u2;", "Incorrect video selector for operand 1"},
+        {"vmin4.u32.u32.u32 %u1, %u1, %u2, 0;", "Incorrect video selector for operand 3"},
+        {"vadd.s32.s32.s32 _, %u1, %u2;",
+         "Result discard mode is not allowed for instruction 'vadd'"},
+        {"isspacep.global _, %d1;",
+         "Result discard mode is not allowed for instruction 'isspacep'"},
+        {"vote.sync.ballot.b32 _, %p1, -1;",
+         "Result discard mode is not allowed for instruction 'vote'"},
+        {"pmevent %u1;", "Arguments mismatch for instruction 'pmevent'"},
+        {"nanosleep.u32 %f1;", "Arguments mismatch for instruction 'nanosleep'"},
+        {"nanosleep.u32 %tid.x;",
+         "Special register argument not allowed for instruction 'nanosleep'"},
+        {"nanosleep.u32 _;", "Result discard mode is not allowed for instruction 'nanosleep'"},
+        {"prefetch.global.L1 %d1;", "Arguments mismatch for instruction 'prefetch'"},
+        {"prefetchu.L1 5;", "Arguments mismatch for instruction 'prefetchu'"},
+        {"cp.async.bulk.wait_group %u1;",
+         "Arguments mismatch for instruction 'cp.async.bulk.wait_group'"},
+        {"cp.async.bulk.wait_group.read 0, 1;",
+         "Arguments mismatch for instruction 'cp.async.bulk.wait_group'"},
+        {"cp.async.bulk.commit_group 0;",
+         "Arguments mismatch for instruction 'cp.async.bulk.commit_group'"},
+        {"cp.async.wait_all 0;", "Arguments mismatch for instruction 'cp.async.wait_all'"},
+        {"lop3.or.u32 %u1|%p1, %u1, %u2, %u2, 1, %p0;",
+         "Unexpected instruction types specified for 'lop3'"},
+        {"lop3.or.b32 %u1|%p1, %u1, %u2, %u2, %u1, %p0;",
+         "Arguments mismatch for instruction 'lop3'"},
+        {"lop3.b32 %u1, %u1, %u2, %u2, %u1;", "Arguments mismatch for instruction 'lop3'"},
+        {"cvt.rn.f32.s32 %f1, %laneid;",
+         "Special register argument not allowed for instruction 'cvt'"},
+        {"cvt.pack.sat.u16.s32 %u1, %u2, %laneid;",
+         "Special register argument not allowed for instruction 'cvt"},
+        {"cvt.u32.u64 %u1, %tid.x;", "Arguments mismatch for instruction 'cvt'"},
+        {"elect %u1|%p1, %u2;", ".sync modifier required for instruction 'elect'"},
+        {"suld.b.1d.u32.trap {%u1}, [%d1, {%u2}];",
+         "Unexpected instruction types specified for 'suld.b'"},
+        {"sust.b.1d.f32.trap [%d1, {%u2}], {%u1};",
+         "Unexpected instruction types specified for 'sust.b'"},
+        {"suld.1d.b32.trap {%u1}, [%d1, {%u2}];", "Not a name of any known instruction: 'suld'"},
+        {"sust.1d.b32.trap [%d1, {%u2}], {%u1};", "Not a name of any known instruction: 'sust'"},
+        {"ldmatrix.sync.m8n8.x1.shared.b16 {%u1}, [%u2];",
+         ".aligned modifier required for instruction 'ldmatrix'"},
+        {"movmatrix.sync.m8n8.trans.b16 %u1, %u2;",
+         ".aligned modifier required for instruction 'movmatrix'"},
+        {"mma.sync.m8n8k16.row.col.s32.s8.s8.s32 {%u1, %u2}, {%u1}, {%u1}, {%u1, %u2};",
+         ".aligned modifier required for instruction 'mma'"},
+        {"mma.sync.aligned.m8n8k16.row.s32.s8.s8.s32 {%u1, %u2}, {%u1}, {%u1}, {%u1, %u2};",
+         "'.blayout' modifier required for instruction 'mma'"},
+        {"wmma.mma.sync.aligned.m8n8k32.s32.u4.u4.s32 {%u1, %u2}, {%u1}, {%u2}, {%u1, %u2};",
+         "'.alayout.blayout' modifier required for instruction 'wmma.mma'"},
+        {"wmma.load.a.sync.aligned.m8n8k32.global.u4 {%u1}, [%d1];",
+         "layout modifier required for instruction 'wmma.load.a'"},
+        {"wmma.load.a.sync.row.m8n8k32.global.u4 {%u1}, [%d1];",
+         ".aligned modifier required for instruction 'wmma.load.a'"},
+        {"atom.global.add.u32 {%u1, %u2}, [%d1], %u2;",
+         "Vector is not expected for argument 0 of instruction 'atom'"},
+        {"atom.global.add.u32 %u1, [%d1], {%u1, %u2};",
+         "Vector is not expected for argument 2 of instruction 'atom'"},
+        {"red.global.max.s32 [%d1], {%u1, %u2};",
+         "Vector is not expected for argument 1 of instruction 'red'"},
+        {"wmma.load.a.sync.aligned.row.m8n8k32.global.u4 %u1, [%d1];",
+         "Vector expected for argument 0"},
+        {"wmma.mma.sync.aligned.row.col.m8n8k32.s32.u4.u4.s32 {%u1, %u2}, {%u1}, 7, {%u1, %u2};",
+         "Vector expected for argument 2"},
+        {"fence.proxy.tensormap::generic.acquire.gpu [%d1], 1;",
+         "Argument 1 of instruction 'fence.proxy': unexpected value '1', expected to be 128"},
+        {"fence.proxy.tensormap::generic.acquire.gpu [%d1];",
+         "Arguments mismatch for instruction 'fence.proxy'"},
+        {"fence.proxy.tensormap::generic.acquire.gpu %d1, 128;",
+         "Arguments mismatch for instruction 'fence.proxy'"},
         {"min.f16.u32 %u1, %u1, %u1;", "Unexpected instruction types specified for 'min'"},
     };
     for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
@@ -811,6 +892,65 @@ TEST(sums_of_nan) {
     WORD("", "and.b32 %r3, %r1, 3;\nsetp.eq.u32 %p2, %r3, " leaving ";\nmov.u32 %r2, %r1;\n"       \
              "@%p2 bra L3;\nsetp.lt.u32 %p1, %r1, 20;\n@%p1 bra L1;\nadd.u32 %r2, %r2, 7;\n"       \
              "bra L2;\nL1:\nmul.lo.u32 %r2, %r2, 3;\nL2:\nadd.u32 %r2, %r2, 1;\nL3:\n")
+/* What reads a copy of a register gets what it was when it was copied. */
+TEST(copies_of_registers) {
+    /* With words that count up from 0, what becomes of word 5, and of word 40. */
+    static const struct {
+        const char *text;
+        uint32_t of_5, of_40;
+    } cases[] = {
+        {"mov.u32 %r2, %r1;\nadd.u32 %r1, %r1, 1;\n", 5, 40},
+        {"mov.u32 %r3, %r1;\nmov.u32 %r2, %r3;\nadd.u32 %r3, %r3, 1;\nadd.u32 %r1, %r1, 2;\n"
+         "mad.lo.u32 %r2, %r2, 100, %r3;\n",
+         506, 4041},
+        /* An exchange, in a loop of three rounds. */
+        {"mov.u32 %r3, 7;\nmov.u32 %r4, 0;\nL:\nmov.u32 %r5, %r1;\nmov.u32 %r1, %r3;\n"
+         "mov.u32 %r3, %r5;\nadd.u32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, 3;\n@%p1 bra L;\n"
+         "mad.lo.u32 %r2, %r1, 100, %r3;\n",
+         705, 740},
+        /* The value of the round before. */
+        {"mov.u32 %r3, 0;\nmov.u32 %r4, 0;\nL:\nmov.u32 %r2, %r3;\nadd.u32 %r3, %r3, %r1;\n"
+         "add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, 3;\n@%p1 bra L;\n",
+         10, 80},
+        /* Some lanes change the copy, or the register, or have no copy. */
+        {"setp.lt.u32 %p1, %r1, 16;\nmov.u32 %r2, %r1;\n@%p1 add.u32 %r2, %r2, 100;\n", 105, 40},
+        {"setp.lt.u32 %p1, %r1, 16;\nmov.u32 %r2, %r1;\n@%p1 add.u32 %r1, %r1, 100;\n"
+         "add.u32 %r2, %r2, %r1;\n",
+         110, 80},
+        {"setp.lt.u32 %p1, %r1, 16;\nmov.u32 %r2, 1;\n@%p1 mov.u32 %r2, %r1;\n"
+         "add.u32 %r2, %r2, 1;\n",
+         6, 2},
+        {"setp.lt.u32 %p1, %r1, 16;\nmov.u32 %r2, %r1;\nadd.u32 %r1, %r1, 1;\n@%p1 bra L;\n"
+         "add.u32 %r2, %r2, %r1;\nL:\n",
+         5, 81},
+        /* Elements of vectors, addresses, other types. */
+        {"mov.u32 %r3, %r1;\nmov.b64 %d4, {%r3, %r1};\nadd.u32 %r1, %r1, 1;\n"
+         "mov.b64 {%r2, %r4}, %d4;\nmad.lo.u32 %r2, %r4, 100, %r2;\n",
+         505, 4040},
+        {"mov.u64 %d4, %d3;\nadd.u64 %d3, %d3, 4;\nld.global.u32 %r2, [%d4];\nmov.u64 %d3, %d4;\n",
+         5, 40},
+        {".reg .f32 %f1;\nmov.b32 %f1, %r1;\nadd.f32 %f1, %f1, 0f3f800000;\n"
+         "mov.b32 %r2, %f1;\n",
+         0x3f800000, 0x3f800000},
+        /* A shuffle takes what the other lane has copied. */
+        {"mov.b32 %r3, %r1;\nadd.u32 %r1, %r1, 50;\nshfl.sync.bfly.b32 %r4, %r3, 1, 31, -1;\n"
+         "mov.b32 %r5, %r4;\nmad.lo.u32 %r2, %r5, 100, %r1;\n",
+         455, 4190},
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        static const char frame[] = WORD("", "HERE");
+        const char *here = strstr(frame, "HERE");
+        char text[2048];
+        uint32_t words[64];
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(here - frame), frame, cases[n].text,
+                 here + 4);
+        count_up(words, 64);
+        run(text, 1, 64, words, 64);
+        assert_int_equal(words[5], cases[n].of_5);
+        assert_int_equal(words[40], cases[n].of_40);
+    }
+}
+
 TEST(short_branches_of_two_sides) {
     static const char *const texts[] = {SIDES("4"), SIDES("3")};
     for (uint32_t leave = 0; leave < 2; leave++) {
@@ -934,6 +1074,7 @@ int main(void) {
         C(what_printf_prints),
         C(long_texts_are_printed),
         C(sums_of_nan),
+        C(copies_of_registers),
         C(short_branches_of_two_sides),
         C(atomics_of_lanes_together),
         C(atomics_of_vectors_into_their_sources),

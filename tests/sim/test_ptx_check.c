@@ -218,6 +218,92 @@ TEST(blocks_that_share_global_memory) {
         found("race", BLOCKS("ld.global.u32 %r2, [%d2+4];\nst.global.u32 [%d2], %r2;\n"), 3, 1), 2);
 }
 
+/* %r1 is the thread, %d2 the address of its word, %d3 that of the word of the thread number
+ * (%r1 ^ partner), %r2 what no word has yet. */
+#define WORDS(partner, instructions)                                                               \
+    HEAD ".entry k(.param .u64 p) {\n.reg .b32 %r<20>; .reg .b64 %d<8>; .reg .pred %p<8>;\n"       \
+         "ld.param.u64 %d1, [p];\nmov.u32 %r1, %tid.x;\nadd.u32 %r2, %r1, 1000;\n"                 \
+         "mad.wide.u32 %d2, %r1, 4, %d1;\nxor.b32 %r3, %r1, " partner ";\n"                        \
+         "mad.wide.u32 %d3, %r3, 4, %d1;\n" instructions "ret;\n}\n"
+#define STORE_WORD "st.global.u32 [%d2], %r2;\n"
+#define LOAD_WORD  "ld.global.u32 %r4, [%d3];\n"
+
+TEST(warps_that_share_global_memory) {
+    assert_int_equal(found("race", WORDS("32", STORE_WORD "bar.sync 0;\n" LOAD_WORD), 1, 64), 0);
+    assert_int_equal(found("race", WORDS("32", STORE_WORD LOAD_WORD), 1, 64), 64);
+    expect("kernel \"k\": check=race: block (0, 0, 0), thread (63, 0, 0): a read of 4 bytes of "
+           "global memory at 0x");
+    expect(", which thread (31, 0, 0) of the same block (0, 0, 0) writes, and no barrier orders "
+           "the two; ld.global.u32 in line 13 of the PTX; the other access: st.global.u32 in line "
+           "12 of the PTX");
+    assert_int_equal(found("race", WORDS("32", LOAD_WORD STORE_WORD), 1, 64), 64);
+    expect("a write of 4 bytes of global memory");
+    assert_int_equal(found("race", WORDS("32", LOAD_WORD "bar.sync 0;\n" STORE_WORD), 1, 64), 0);
+    assert_int_equal(found("race", WORDS("32", STORE_WORD "st.u32 [%d3], %r1;\n"), 1, 64), 64);
+    assert_int_equal(found("race", WORDS("32", STORE_WORD "bar.warp.sync -1;\n" LOAD_WORD), 1, 64),
+                     64);
+    /* A fence alone tells other threads of nothing. */
+    assert_int_equal(found("race", WORDS("32", STORE_WORD "membar.gl;\n" LOAD_WORD), 1, 64), 64);
+    /* Lanes of a warp, and neighbours in a word. */
+    assert_int_equal(found("race", WORDS("1", STORE_WORD "bar.warp.sync -1;\n" LOAD_WORD), 1, 64),
+                     0);
+    assert_int_equal(found("race", WORDS("1", STORE_WORD LOAD_WORD), 1, 64), 64);
+    assert_int_equal(found("race",
+                           WORDS("0", "cvt.u64.u32 %d4, %r1;\nadd.u64 %d4, %d1, %d4;\n"
+                                      "st.global.u8 [%d4], %r2;\nld.global.u8 %r4, [%d4];\n"),
+                           1, 128),
+                     0);
+}
+
+TEST(warps_that_are_ordered_in_global_memory) {
+    /* Two warps each have a barrier, which orders them alone. */
+#define PAIR(partner)                                                                              \
+    WORDS(partner, "shr.u32 %r5, %r1, 6;\nadd.u32 %r5, %r5, 1;\n" STORE_WORD                       \
+                   "barrier.sync %r5, 64;\n" LOAD_WORD)
+    assert_int_equal(found("race", PAIR("32"), 1, 128), 0);
+    assert_int_equal(found("race", PAIR("64"), 1, 128), 128);
+    /* The second warp waits for the first one, which does not wait. */
+#define ARRIVE(how)                                                                                \
+    WORDS("32", "setp.ge.u32 %p1, %r1, 32;\n@%p1 bra W;\n" STORE_WORD how                          \
+                " 1, 64;\nret;\nW:\nbar.sync 1, 64;\n" LOAD_WORD)
+    assert_int_equal(found("race", ARRIVE("bar.arrive"), 1, 64), 0);
+    assert_int_equal(found("race", ARRIVE("bar.sync"), 1, 64), 0);
+    /* What the first warp does behind that is not ordered, nor what the second one did before. */
+    assert_int_equal(found("race",
+                           WORDS("32", "setp.ge.u32 %p1, %r1, 32;\n@%p1 bra W;\n"
+                                       "bar.arrive 1, 64;\n" STORE_WORD "ret;\nW:\n"
+                                       "bar.sync 1, 64;\n" LOAD_WORD),
+                           1, 64),
+                     32);
+    assert_int_equal(found("race",
+                           WORDS("32", "setp.ge.u32 %p1, %r1, 32;\n@%p1 bra W;\n"
+                                       "bar.arrive 1, 64;\n" LOAD_WORD "ret;\nW:\n" STORE_WORD
+                                       "bar.sync 1, 64;\n"),
+                           1, 64),
+                     32);
+    /* The third warp knows by the second one what the first one did, and so round after round. */
+#define CHAIN(last)                                                                                \
+    WORDS("64", "shr.u32 %r5, %r1, 5;\nsetp.eq.u32 %p1, %r5, 1;\n@%p1 bra M;\n"                    \
+                "setp.eq.u32 %p1, %r5, 2;\n@%p1 bra W;\n" STORE_WORD "bar.sync 1, 64;\nret;\nM:\n" \
+                "bar.sync 1, 64;\n" last "ret;\nW:\nbar.sync 2, 64;\n" LOAD_WORD)
+    assert_int_equal(found("race", CHAIN("bar.sync 2, 64;\n"), 1, 96), 0);
+    assert_int_equal(found("race", CHAIN("bar.arrive 2, 64;\n"), 1, 96), 0);
+    /* A counter that each warp has a fence before. */
+#define COUNTER(fence)                                                                             \
+    WORDS("32",                                                                                    \
+          STORE_WORD fence "atom.global.add.u32 %r5, [%d1+512], 1;\nL:\n"                          \
+                           "ld.volatile.global.u32 %r5, [%d1+512];\nsetp.ne.u32 %p1, %r5, 192;\n"  \
+                           "@%p1 bra L;\n" fence LOAD_WORD)
+    assert_int_equal(found("race", COUNTER("membar.cta;\n"), 1, 64), 0);
+    assert_int_not_equal(found("race", COUNTER(""), 1, 64), 0);
+    /* Atomic operations, and a plain read beside them. */
+#define ADD "red.global.add.u32 [%d1], 1;\n"
+#define GET "ld.global.u32 %r4, [%d1];\n"
+    assert_int_equal(found("race", WORDS("0", ADD "bar.sync 0;\n" GET), 1, 64), 0);
+    assert_int_not_equal(found("race", WORDS("0", ADD GET), 1, 64), 0);
+    expect("which thread (32, 0, 0) of the same block (0, 0, 0) changes, and no barrier");
+}
+
 /* The last block adds up what the others have written: it knows of that by a counter, and each
  * block has a fence before it counts. */
 TEST(the_last_block) {
@@ -650,6 +736,8 @@ int main(void) {
         CHECKED(a_flag_in_shared_memory),
         CHECKED(checks_are_off),
         CHECKED(blocks_that_share_global_memory),
+        CHECKED(warps_that_share_global_memory),
+        CHECKED(warps_that_are_ordered_in_global_memory),
         CHECKED(the_last_block),
         CHECKED(memory_of_the_heap_again),
         CHECKED(shared_memory_that_nobody_wrote),

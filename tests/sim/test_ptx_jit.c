@@ -3,6 +3,7 @@
 #include "ptx_test.h"
 
 #include "sim/ptx/jit.h"
+#include "sim/ptx/lower.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -95,6 +96,67 @@ TEST(options_decide_what_is_made) {
     assert_int_equal(made_by(twice, 64), has_jit());
     begin_as(MACHINE ",jit=avx2");
     assert_int_equal(made_by(twice, 64), has_jit());
+    begin_as(MACHINE ",jit=always,level=avx2");
+    assert_int_equal(made_by(twice, 64), has_jit());
+    begin_as(MACHINE ",jit=always,level=baseline");
+    assert_int_equal(made_by(twice, 64), 0);
+}
+
+TEST(a_level_is_chosen) {
+    static const struct {
+        const char *configuration;
+        ptx_level level;
+    } ways[] = {{MACHINE ",level=baseline", PTX_BASELINE},
+                {MACHINE ",level=avx2", PTX_AVX2},
+                {MACHINE ",level=avx512", PTX_AVX512},
+                {MACHINE, PTX_AVX512}};
+    const ptx_level has = acu_ptx_processor_level();
+    for (size_t n = 0; n < sizeof ways / sizeof *ways; n++) {
+        begin_as(ways[n].configuration);
+        assert_int_equal(acu_ptx_level(), ways[n].level < has ? ways[n].level : has);
+        made_by(twice, 64);
+    }
+}
+
+TEST(a_level_that_the_processor_lacks) {
+    assert_null(acu_ptx_level_lack(PTX_BEST, PTX_BASELINE));
+    assert_null(acu_ptx_level_lack(PTX_AVX2, PTX_AVX2));
+    assert_null(acu_ptx_level_lack(PTX_BASELINE, PTX_AVX512));
+    assert_string_equal(acu_ptx_level_lack(PTX_AVX512, PTX_AVX2),
+                        "the processor has no AVX-512 (F, BW, DQ and VL); avx2 is used");
+    assert_string_equal(acu_ptx_level_lack(PTX_AVX512, PTX_BASELINE),
+                        "the processor has no AVX-512 (F, BW, DQ and VL); baseline is used");
+    assert_string_equal(acu_ptx_level_lack(PTX_AVX2, PTX_BASELINE),
+                        "the processor has no AVX2 (with FMA and BMI); baseline is used");
+}
+
+/* Returns how many operations the kernel has. */
+static unsigned operations_of(const char *text) {
+    ptx_module *module = NULL;
+    ptx_code *code = NULL;
+    ptx_error error = {.text = ""};
+    assert_int_equal(acu_ptx_parse(text, strlen(text), PTX_NEWEST, &module, &error), PTX_OK);
+    assert_int_equal(
+        acu_ptx_code_make(module, acu_ptx_module_function(module, "k"), NULL, &code, &error),
+        PTX_OK);
+    const unsigned count = code->count;
+    acu_ptx_code_free(code);
+    acu_ptx_module_free(module);
+    return count;
+}
+
+/* A copy of a register that is read in its block alone is no operation. */
+TEST(copies_are_no_operations) {
+#define SHUFFLED(before, value, behind, result)                                                    \
+    WORD("", before "shfl.sync.down.b32 %r4|%p1, " value ", 8, 31, -1;\n" behind                   \
+                    "add.u32 %r2, %r1, " result ";\n")
+    const unsigned without = operations_of(SHUFFLED("", "%r1", "", "%r4"));
+    assert_int_equal(
+        operations_of(SHUFFLED("mov.b32 %r3, %r1;\n", "%r3", "mov.b32 %r5, %r4;\n", "%r5")),
+        without);
+    assert_int_equal(
+        operations_of(SHUFFLED("mov.b32 %r3, %r1;\nadd.u32 %r1, %r1, 1;\n", "%r3", "", "%r4")),
+        without + 2);
 }
 
 /* The only warp of a kernel becomes hot in a loop, of which it is in the middle then. */
@@ -715,6 +777,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_system_that_refuses_executable_memory), /* before CUDA is used */
         C(options_decide_what_is_made),
+        C(a_level_is_chosen),
+        C(a_level_that_the_processor_lacks),
+        C(copies_are_no_operations),
         C(a_loop_that_becomes_hot),
         C(many_small_launches),
         C(accesses_of_any_pattern),

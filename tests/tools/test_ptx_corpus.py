@@ -133,6 +133,9 @@ def test_page_counts_what_is_right_within_the_limit() -> None:
     assert "| r | wrong | 2 | prints 'a\\|b' |" in text
     assert f"| s | slow | {page.LIMIT:.0f} | copies 5 TB |" in text
     assert "| t | not run |  |  |" in text
+    assert "ran on 2026-01-01, on" in text
+    results["p"]["day"] = "2026-01-03"
+    assert "ran between 2026-01-01 and 2026-01-03, on" in page.page({"one": {"p": None}}, results)
 
 
 def test_page_is_what_the_results_say() -> None:

@@ -54,7 +54,8 @@ bool acu_sim_execute_prepare(const acu_sim_function *function) {
     acu_sim_entry *entry = function->entry;
     ptx_error error = {.text = ""};
     ptx_watch watch = wanted_watch(entry->name);
-    if (entry->code && !is_same_watch(&entry->code->watch, &watch)) { /* of another configuration */
+    if (entry->code && (!is_same_watch(&entry->code->watch, &watch) ||
+                        entry->code->level != acu_ptx_level())) { /* of another configuration */
         acu_ptx_code_free(entry->code);
         entry->code = NULL;
         entry->tried = false;
@@ -453,3 +454,14 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
     acu_sim_texture_unit_close(&m.unit);
     return fault.code == 2 ? cudaErrorLaunchFailure : (cudaError_t)fault.code;
 }
+
+static void configure_level(const acu_sim_config *config) {
+    const ptx_level level = (ptx_level)config->level;
+    const char *lack = acu_ptx_level_lack(level, acu_ptx_processor_level());
+    if (lack)
+        fprintf(stderr, "anycuda: ANYCUDA_SIM: \"level=%s\" is ignored: %s\n",
+                level == PTX_AVX2 ? "avx2" : "avx512", lack);
+    acu_ptx_level_use(level);
+}
+
+const acu_sim_noun acu_sim_execute_noun = {.configure = configure_level};

@@ -38,4 +38,7 @@ void acu_sim_execute_relocate(acu_sim_module *module);
 /* Frees what was made of the image's PTX. */
 void acu_sim_execute_forget(acu_sim_code_image *image);
 
+/* Takes over the level of the processor that kernels are made for. */
+extern const acu_sim_noun acu_sim_execute_noun;
+
 #endif

@@ -1,4 +1,5 @@
 /* The table of all nouns. */
+#include "sim/code/execute.h"
 #include "sim/code/heap.h"
 #include "sim/code/module.h"
 #include "sim/code/nvjitlink.h"
@@ -49,6 +50,7 @@ const acu_sim_noun *const acu_sim_nouns[] = {
     &acu_sim_shared_event_noun,
     &acu_sim_graph_memory_noun,
     &acu_sim_module_noun,
+    &acu_sim_execute_noun,
     &acu_sim_heap_noun,
     &acu_sim_texture_noun,
     &acu_sim_array_noun,

@@ -3,30 +3,19 @@
 
 #include "sim/ptx/check_inside.h"
 #include "sim/ptx/cluster.h"
-#include "sim/ptx/form.h"
+#include "sim/ptx/level.h"
 #include "sim/ptx/lower_inside.h"
 #include "sim/ptx/ordered.h"
 #include "sim/ptx/wide.h"
 
 #include <string.h>
 
-extern const ptx_memory_handlers acu_ptx_memory_handlers_v1;
-#if defined(PTX_HAS_LEVELS)
-extern const ptx_memory_handlers acu_ptx_memory_handlers_v3, acu_ptx_memory_handlers_v4;
-#endif
+extern const ptx_memory_handlers acu_ptx_memory_handlers_v1, acu_ptx_memory_handlers_v3,
+    acu_ptx_memory_handlers_v4;
 
 const ptx_memory_handlers *acu_ptx_memory_handlers(void) {
-#if defined(PTX_HAS_LEVELS)
-    switch (acu_ptx_processor_level()) {
-    case 4:
-        return &acu_ptx_memory_handlers_v4;
-    case 3:
-        return &acu_ptx_memory_handlers_v3;
-    default:
-        break;
-    }
-#endif
-    return &acu_ptx_memory_handlers_v1;
+    return PTX_OF_LEVEL(acu_ptx_level(), &acu_ptx_memory_handlers_v1, &acu_ptx_memory_handlers_v3,
+                        &acu_ptx_memory_handlers_v4);
 }
 
 /* ---- where addresses lead ---- */

@@ -262,11 +262,15 @@ static void lower_bulk(ptx_lowering *l, const ptx_instruction *i, ptx_words *wor
 
 /* ---- all of them ---- */
 
-/* There is nothing to wait for, but a check knows who has not waited. */
-static void note_groups(ptx_lowering *l, const ptx_instruction *i, int kind) {
+/* There is nothing to wait for, but a check knows who has not waited for what is not `bulk`. */
+static void note_groups(ptx_lowering *l, const ptx_instruction *i, int kind, bool bulk) {
     enum { COMMIT, WAIT, WAIT_ALL };
     if (i->operand_count != (kind == WAIT) || (kind == WAIT && i->operands[0].kind != PTX_INTEGER))
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
+        acu_ptx_invalid(l, "Arguments mismatch for instruction '%.*s'",
+                        (int)(strstr(i->opcode, "_group") ? strcspn(i->opcode, "_") + 6 : 17),
+                        i->opcode);
+    if (bulk)
+        return;
     if (kind != WAIT)
         acu_ptx_check_commit(l);
     if (kind != COMMIT)
@@ -289,8 +293,7 @@ void acu_ptx_lower_cp(ptx_lowering *l, const ptx_instruction *i) {
     if (group >= 0) {
         acu_ptx_take(&words, "read");
         acu_ptx_words_end(l, &words);
-        if (!bulk)
-            note_groups(l, i, group);
+        note_groups(l, i, group, bulk);
         return;
     }
     if (acu_ptx_take(&words, "mbarrier"))

@@ -375,6 +375,20 @@ static void read_atomic(ptx_lowering *l, const ptx_instruction *i, ptx_atomic *a
                         acu_ptx_first_word(l));
 }
 
+/* Refuses lists where one value is, and lists of another length than the vector. */
+static void check_lists(ptx_lowering *l, const ptx_instruction *i, const ptx_atomic *a,
+                        unsigned first) {
+    const ptx_operand *value = &i->operands[first + 1], *result = first ? i->operands : NULL;
+    for (const ptx_operand *o = value; o && a->count == 1; o = o == value ? result : NULL)
+        if (o->kind == PTX_LIST)
+            acu_ptx_invalid(l, "Vector is not expected for argument %u of instruction '%s'",
+                            (unsigned)(o - i->operands), acu_ptx_first_word(l));
+    if (a->count > 1 &&
+        (value->kind != PTX_LIST || value->element_count != a->count ||
+         (result && (result->kind != PTX_LIST || result->element_count != a->count))))
+        acu_ptx_mismatch(l);
+}
+
 void acu_ptx_lower_atom(ptx_lowering *l, const ptx_instruction *i) {
     ptx_atomic *a = acu_ptx_lower_alloc(l, sizeof *a);
     if (acu_ptx_is_async(i)) {
@@ -391,10 +405,7 @@ void acu_ptx_lower_atom(ptx_lowering *l, const ptx_instruction *i) {
     if (i->operand_count != first + 2 + (a->change == PTX_CHANGE_CAS) + a->has_hint)
         acu_ptx_mismatch(l);
     const ptx_operand *value = &i->operands[first + 1];
-    if (a->count > 1 &&
-        (value->kind != PTX_LIST || value->element_count != a->count ||
-         (first && (i->operands[0].kind != PTX_LIST || i->operands[0].element_count != a->count))))
-        acu_ptx_mismatch(l);
+    check_lists(l, i, a, first);
     for (unsigned n = 0; n < a->count; n++)
         a->b[n] = acu_ptx_source(l, acu_ptx_element(value, n), a->type);
     a->c = a->change == PTX_CHANGE_CAS ? acu_ptx_source(l, &i->operands[first + 2], a->type) : 0;
@@ -421,7 +432,21 @@ void acu_ptx_lower_atom(ptx_lowering *l, const ptx_instruction *i) {
 
 /* ---- fences ---- */
 
+/* Refuses operands that are not the address and the size of a tensor map. */
+static void check_map(ptx_lowering *l, const ptx_instruction *i) {
+    if (i->operand_count != 2 || i->operands[0].kind != PTX_ADDRESS ||
+        i->operands[1].kind != PTX_INTEGER)
+        acu_ptx_invalid(l, "Arguments mismatch for instruction 'fence.proxy'");
+    if (i->operands[1].bits != 128)
+        acu_ptx_invalid(l,
+                        "Argument 1 of instruction 'fence.proxy': unexpected value '%lld', "
+                        "expected to be 128",
+                        (long long)i->operands[1].bits);
+}
+
 void acu_ptx_lower_fence(ptx_lowering *l, const ptx_instruction *i) {
+    if (strncmp(i->opcode, "fence.proxy.tensormap", 21) == 0 && strstr(i->opcode, ".acquire"))
+        check_map(l, i);
     acu_ptx_check_fence(l);
     if (strncmp(i->opcode, "fence.proxy.async", 17) == 0)
         acu_ptx_check_proxy_fence(l);

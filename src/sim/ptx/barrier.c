@@ -86,6 +86,8 @@ static ptx_step arrive(ptx_warp *w, const ptx_op *op) {
     if ((acu_ptx_warp_waiting(w, number) | s->mask) == ptx_alive(w))
         barrier->absent += PTX_LANES - ptx_count_lanes(ptx_alive(w));
     if (!kind->waits) {
+        if (block->check)
+            acu_ptx_check_came(w, number);
         s->pc++;
         try_barrier(block, number);
         return PTX_GO;
@@ -150,6 +152,18 @@ static void check_numbers(ptx_lowering *l, const ptx_operand *number, const ptx_
         acu_ptx_invalid(l, "Instruction 'bar.arrive' requires a non-zero thread count argument");
 }
 
+/* Refuses what the barrier computes, or its type. */
+static void check_computed(ptx_lowering *l, reduction computes, ptx_type type) {
+    const char *opcode = l->instruction->opcode;
+    const int length = (int)(strstr(opcode, ".red") - opcode) + 4; /* barrier.cta.red */
+    if (type != PTX_PRED && type != PTX_U32 && type != PTX_S32)
+        acu_ptx_invalid(l, "Unexpected instruction types specified for '%.*s'", length, opcode);
+    if (computes == POPC && type == PTX_S32)
+        acu_ptx_invalid(l, "Operation requires .u32 type");
+    if ((computes == POPC) != (type == PTX_U32))
+        acu_ptx_invalid(l, "Arguments mismatch for instruction '%.*s'", length, opcode);
+}
+
 void acu_ptx_lower_barrier(ptx_lowering *l, const ptx_instruction *i) {
     ptx_words words;
     acu_ptx_words(l, i, &words);
@@ -176,7 +190,7 @@ void acu_ptx_lower_barrier(ptx_lowering *l, const ptx_instruction *i) {
         if (i->operand_count < 3)
             acu_ptx_mismatch(l);
         kind->reduction = (reduction)(acu_ptx_take_one(&words, "popc and or") + 1);
-        acu_ptx_take_type(&words);
+        check_computed(l, kind->reduction, acu_ptx_take_type(&words));
         d = acu_ptx_target(l, &i->operands[0], kind->reduction == POPC ? PTX_U32 : PTX_PRED);
         kind->predicate = acu_ptx_source(l, &i->operands[i->operand_count - 1], PTX_PRED);
         first = 1;

@@ -54,6 +54,7 @@ void acu_ptx_check_block_begin(ptx_block *block) {
     ptx_check_block *own = block->check;
     own->fenced = own->proxied = 0;
     own->apart.check = 0;
+    memset(own->came, 0, sizeof own->came);
     memset(own->clocks, 0, block->warp_count * sizeof *own->clocks);
     for (unsigned n = 0; n < block->warp_count * PTX_LANES; n++)
         own->groups[n] = (ptx_groups){.open = 1};
@@ -79,32 +80,52 @@ static void advance(ptx_time *time, ptx_time to) {
 void acu_ptx_check_learn(ptx_warp *w, uint32_t lanes, ptx_time time, ptx_time reads) {
     ptx_clock *clock = &w->block->check->clocks[w->number];
     advance(&clock->outside, time);
-    advance(&clock->inside, time);
     advance(&clock->reads, reads);
+    for (unsigned i = 0; i < PTX_WARPS; i++)
+        advance(&clock->inside[i], time);
     for (unsigned i = 0; i < PTX_LANES; i++)
         if (lanes >> i & 1)
             advance(&clock->lanes[i], time);
 }
 
-/* What came to a barrier of some threads is taken for all that the block has done. */
+void acu_ptx_check_came(ptx_warp *w, unsigned number) {
+    w->block->check->came[number][w->number] = acu_ptx_check_tick(w->worker->check);
+}
+
+/* Returns what time of a warp the others know that were at a barrier with it; 0: it did not come.
+ * A part of a warp counts as the whole warp. */
+static ptx_time time_at(const ptx_block *block, unsigned warp, unsigned number, bool all,
+                        ptx_time now) {
+    if (all || acu_ptx_warp_waiting(&block->warps[warp], number))
+        return now;
+    return number < PTX_BARRIERS ? block->check->came[number][warp] : 0;
+}
+
 void acu_ptx_check_opened(ptx_block *block, unsigned number, bool all) {
-    ptx_time now = acu_ptx_check_tick(block->worker->check), outside = 0, reads = 0;
-    bool cluster = number == PTX_CLUSTER_BARRIER;
+    const ptx_time now = acu_ptx_check_tick(block->worker->check);
+    ptx_check_block *check = block->check;
+    ptx_clock known = {.outside = 0}; /* what those that came know together */
     acu_ptx_check_barrier(block, number, all);
     for (unsigned n = 0; n < block->warp_count; n++) {
-        advance(&outside, block->check->clocks[n].outside);
-        advance(&reads, block->check->clocks[n].reads);
-    }
-    for (unsigned n = 0; n < block->warp_count; n++) {
-        ptx_clock *clock = &block->check->clocks[n];
-        if (!all && !acu_ptx_warp_waiting(&block->warps[n], number))
+        const ptx_clock *clock = &check->clocks[n];
+        const ptx_time time = time_at(block, n, number, all, now);
+        advance(&known.inside[n], time);
+        if (!time)
             continue;
-        clock->outside = cluster ? now : outside;
-        clock->reads = reads;
-        clock->inside = now;
-        for (unsigned i = 0; i < PTX_LANES; i++)
-            clock->lanes[i] = now;
+        advance(&known.outside, clock->outside);
+        advance(&known.reads, clock->reads);
+        for (unsigned i = 0; i < PTX_WARPS; i++)
+            advance(&known.inside[i], clock->inside[i]);
     }
+    if (number == PTX_CLUSTER_BARRIER)
+        known.outside = now;
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        known.lanes[i] = now;
+    for (unsigned n = 0; n < block->warp_count; n++)
+        if (all || acu_ptx_warp_waiting(&block->warps[n], number))
+            check->clocks[n] = known;
+    if (number < PTX_BARRIERS)
+        memset(check->came[number], 0, sizeof check->came[number]);
 }
 
 /* ---- findings ---- */

@@ -51,6 +51,8 @@ void acu_ptx_check_block_free(ptx_check_block *block);
 
 /* A block begins: what its memory had is not its own. */
 void acu_ptx_check_block_begin(struct ptx_block *block);
+/* A warp comes to the block's barrier of that number, and does not wait (bar.arrive). */
+void acu_ptx_check_came(struct ptx_warp *warp, unsigned number);
 /* A barrier opens: what the threads did that came to it is before what they will do. `number` is
  * that of the block's barrier, or PTX_CLUSTER_BARRIER; `all` threads have come. */
 void acu_ptx_check_opened(struct ptx_block *block, unsigned number, bool all);

@@ -61,6 +61,8 @@ typedef struct ptx_checked_touch {
     bool writes; /* an atomic operation may change nothing */
 } ptx_checked_touch;
 
+enum { PTX_WARPS = 32 }; /* of a block, at most */
+
 /* When something happened: the number of the last event that ordered something before. */
 typedef uint32_t ptx_time;
 
@@ -70,10 +72,10 @@ typedef uint32_t ptx_time;
  * none.
  */
 typedef struct ptx_clock {
-    ptx_time outside;          /* of what other blocks did */
-    ptx_time inside;           /* of what other warps of the block did */
-    ptx_time reads;            /* of what anyone read, behind which there need be no fence */
-    ptx_time lanes[PTX_LANES]; /* of what other lanes of the warp did, for each lane */
+    ptx_time outside;           /* of what other blocks did */
+    ptx_time inside[PTX_WARPS]; /* of what each other warp of the block did */
+    ptx_time reads;             /* of what anyone read, behind which there need be no fence */
+    ptx_time lanes[PTX_LANES];  /* of what other lanes of the warp did, for each lane */
 } ptx_clock;
 
 /* An access that was made; `site` NULL: none. */
@@ -123,9 +125,10 @@ struct ptx_check {
 struct ptx_check_block {
     ptx_cell *shared; /* of each byte of shared memory */
     ptx_clock *clocks;
-    ptx_groups *groups; /* of each thread */
-    ptx_time fenced;    /* when a thread made the last fence */
-    ptx_time proxied;   /* when a thread made the last fence.proxy.async */
+    ptx_groups *groups;                     /* of each thread */
+    ptx_time came[PTX_BARRIERS][PTX_WARPS]; /* when a warp came that does not wait; 0: none has */
+    ptx_time fenced;                        /* when a thread made the last fence */
+    ptx_time proxied;                       /* when a thread made the last fence.proxy.async */
     /* Threads that came to one barrier by different instructions: a mistake if some come to no more
      * barriers, and others do. `check` 0: none did. */
     ptx_finding apart;

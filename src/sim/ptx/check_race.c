@@ -94,7 +94,7 @@ static bool is_before(const ptx_warp *w, const ptx_checked_touch *t, const ptx_r
     if (r->block != (uint32_t)w->block->number)
         return t->space == PTX_SHARED || r->time < clock->outside;
     if (r->warp != w->number)
-        return r->time < clock->inside;
+        return r->time < clock->inside[r->warp];
     if (t->site->together || r->site->together || !(r->lanes & ~(UINT32_C(1) << t->lane)))
         return true;
     return r->time < clock->lanes[t->lane];

@@ -2,6 +2,7 @@
 #ifndef ACU_SIM_PTX_CODE_H
 #define ACU_SIM_PTX_CODE_H
 
+#include "sim/ptx/level.h"
 #include "sim/ptx/ptx_module.h"
 
 /*
@@ -169,6 +170,7 @@ struct ptx_code {
     uint32_t reserved_at, reserved_bytes; /* where in it a kernel finds what CUDA reserves */
     uint32_t shared_align;                /* of what is dynamic */
     uint32_t param_bytes;
+    ptx_level level; /* of the processor, that the operations are for */
     ptx_watch watch;
     const ptx_instruction **counted; /* the instructions that a profile has counts of */
     uint32_t counted_count;

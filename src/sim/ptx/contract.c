@@ -314,8 +314,8 @@ static void end(const contraction *c) {
     free(c->uses);
 }
 
-const ptx_function *acu_ptx_contracted(const ptx_function *function, const ptx_flow_graph *flow,
-                                       ptx_arena *arena) {
+ptx_function *acu_ptx_contracted(const ptx_function *function, const ptx_flow_graph *flow,
+                                 ptx_arena *arena) {
     contraction c = {.flow = flow};
     c.no_memory = !begin(&c, function, arena);
     if (!c.no_memory) {

@@ -10,7 +10,7 @@
  * permits that, and a GPU's compiler does it where the product and all of its uses are in one basic
  * block, or a factor is a constant. NULL without memory.
  */
-const ptx_function *acu_ptx_contracted(const ptx_function *function, const ptx_flow_graph *flow,
-                                       ptx_arena *arena);
+ptx_function *acu_ptx_contracted(const ptx_function *function, const ptx_flow_graph *flow,
+                                 ptx_arena *arena);
 
 #endif

@@ -4,10 +4,8 @@
 #include <string.h>
 
 extern ptx_handler *const acu_ptx_lane_handlers_v1[];
-#if defined(PTX_HAS_LEVELS)
 extern ptx_handler *const acu_ptx_lane_handlers_v3[];
 extern ptx_handler *const acu_ptx_lane_handlers_v4[];
-#endif
 
 static int compare(const void *opcode, const void *form) {
     return strcmp(opcode, ((const ptx_form *)form)->opcode);
@@ -122,29 +120,7 @@ const ptx_form *acu_ptx_form_find(const char *opcode) {
     return form ? form : find_in_any_order(opcode);
 }
 
-int acu_ptx_processor_level(void) {
-#if defined(PTX_HAS_LEVELS)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-        return 4;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-        __builtin_cpu_supports("bmi2"))
-        return 3;
-#endif
-    return 1;
-}
-
-ptx_handler *const *acu_ptx_lane_handlers(void) {
-#if defined(PTX_HAS_LEVELS)
-    switch (acu_ptx_processor_level()) {
-    case 4:
-        return acu_ptx_lane_handlers_v4;
-    case 3:
-        return acu_ptx_lane_handlers_v3;
-    default:
-        break;
-    }
-#endif
-    return acu_ptx_lane_handlers_v1;
+ptx_handler *const *acu_ptx_lane_handlers(ptx_level level) {
+    return PTX_OF_LEVEL(level, acu_ptx_lane_handlers_v1, acu_ptx_lane_handlers_v3,
+                        acu_ptx_lane_handlers_v4);
 }

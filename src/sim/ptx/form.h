@@ -4,12 +4,6 @@
 
 #include "sim/ptx/code.h"
 
-/* Whether the loops are there for several levels of the processor. One source file of all cannot
- * have that, and what is compiled for one processor (-march=native) needs none. */
-#if defined(__x86_64__) && !defined(ACU_AMALGAMATED) && !defined(PTX_ONE_LEVEL)
-#define PTX_HAS_LEVELS
-#endif
-
 /* One spelling: add.sat.s32. The results come first among the types. */
 typedef struct ptx_form {
     const char *opcode;
@@ -29,9 +23,7 @@ bool acu_ptx_form_begins(const char *opcode, size_t length);
  * another kind. */
 const ptx_form *acu_ptx_form_find(const char *opcode);
 
-/* Returns which instructions the processor has: 4 or 3 for x86-64-v4 or x86-64-v3, else 1. */
-int acu_ptx_processor_level(void);
-/* Returns the handlers of forms for this processor. */
-ptx_handler *const *acu_ptx_lane_handlers(void);
+/* Returns the handlers of forms for a level. */
+ptx_handler *const *acu_ptx_lane_handlers(ptx_level level);
 
 #endif

@@ -424,25 +424,10 @@ static void translate(ptx_making *m, ptx_jit *jit) {
                         "interpreted\n");
 }
 
-/* Returns whether the processor has AVX2; `wide`: and AVX-512. */
-static bool has_avx2(bool *wide) {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    *wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("bmi");
-#else
-    *wide = false;
-    return false;
-#endif
-}
-
 static void make(ptx_jit *jit, const ptx_code *code, ptx_jit_use use, bool in_rows) {
-    bool wide;
-    if (!has_avx2(&wide))
+    const bool wide = code->level == PTX_AVX512 && use != PTX_JIT_AVX2;
+    if (code->level < PTX_AVX2)
         return;
-    wide = wide && use != PTX_JIT_AVX2;
     ptx_making m = {.code = code,
                     .wide = wide,
                     .in_rows = in_rows,

@@ -649,8 +649,8 @@ static const struct {
 } sizes[] = {{"u8", 1, false},  {"s8", 1, true},  {"u16", 2, false}, {"s16", 2, true},
              {"u32", 4, false}, {"s32", 4, true}, {"u64", 8, false}, {"s64", 8, true}};
 
-enum { PLACES = 2048 };
-static jit_row table[PLACES]; /* by handler; written once */
+enum { PLACES = 4096 };
+static jit_row table[PLACES]; /* by handler, of every level; written once */
 
 static jit_row *place_of(ptx_handler *handler) {
     size_t at = ((uintptr_t)handler >> 4) * 31 % PLACES;
@@ -663,8 +663,10 @@ static void add(const char *opcode, jit_row k) {
     const ptx_form *form = acu_ptx_form_find(opcode);
     if (!form)
         return;
-    k.handler = acu_ptx_lane_handlers()[form->handler];
-    *place_of(k.handler) = k;
+    for (ptx_level level = PTX_AVX2; level <= PTX_AVX512; level++) {
+        k.handler = acu_ptx_lane_handlers(level)[form->handler];
+        *place_of(k.handler) = k;
+    }
 }
 
 static void add_comparisons(const char *name, jit_row k, const char *type) {

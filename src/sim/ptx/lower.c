@@ -394,6 +394,12 @@ static void check_constant(ptx_lowering *l, const ptx_operand *o, ptx_type type)
         acu_ptx_mismatch(l);
 }
 
+/* Whether the instruction is a cvt from an integer to another one: cvt.sat.u8.s32. */
+static bool converts_integer(const ptx_instruction *i) {
+    return acu_ptx_is(i, "cvt") && !strstr(i->opcode, ".pack") && !strchr(i->opcode, 'f') &&
+           !strstr(i->opcode, ".r");
+}
+
 /* Refuses a special register where a register is needed, and one of another size. */
 static void check_special(ptx_lowering *l, const ptx_operand *o, ptx_type type) {
     const ptx_instruction *i = l->instruction;
@@ -402,10 +408,11 @@ static void check_special(ptx_lowering *l, const ptx_operand *o, ptx_type type) 
     if (o->special <= PTX_CLUSTER_NCTAID && !o->has_component)
         acu_ptx_invalid(l, "Argument vector size mismatch for instruction '%s'",
                         acu_ptx_first_word(l));
-    if (is_float(type) || !(stores_vector || acu_ptx_is(i, "mov") || acu_ptx_is(i, "cvt")))
+    if (is_float(type) || !(stores_vector || acu_ptx_is(i, "mov") || converts_integer(i)))
         acu_ptx_invalid(l, "Special register argument not allowed for instruction '%s'",
                         acu_ptx_first_word(l));
-    if (!acu_ptx_is(i, "cvt") && !acu_ptx_special_has_size(o->special, size))
+    if (!acu_ptx_special_has_size(o->special, size) &&
+        !(acu_ptx_is(i, "cvt") && (size < 8 || acu_ptx_special_has_size(o->special, 8))))
         acu_ptx_mismatch(l);
 }
 
@@ -420,7 +427,8 @@ static ptx_slot negated(ptx_lowering *l, ptx_slot slot, ptx_type type) {
     unsigned size = type == PTX_PRED ? 0 : (unsigned)acu_ptx_type_size(type);
     const ptx_form *form = acu_ptx_form_find(opcodes[type]);
     ptx_slot result = acu_ptx_temp(l, size);
-    acu_ptx_emit_pure(l, acu_ptx_lane_handlers()[form->handler], result, size)->a = slot;
+    acu_ptx_emit_pure(l, acu_ptx_lane_handlers(l->code->level)[form->handler], result, size)->a =
+        slot;
     return result;
 }
 

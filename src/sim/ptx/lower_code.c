@@ -172,6 +172,7 @@ ptx_result acu_ptx_code_make(const ptx_module *module, const ptx_function *entry
         return PTX_NO_MEMORY;
     }
     l.code->arena = l.arena;
+    l.code->level = acu_ptx_level();
     if (!setjmp(l.end)) {
         keep_watch(&l, watch);
         make(&l, entry);

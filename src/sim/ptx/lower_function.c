@@ -1,6 +1,7 @@
 /* From functions to code: functions, one after the other, and what is found out when all are there.
  */
 #include "sim/ptx/contract.h"
+#include "sim/ptx/copies.h"
 #include "sim/ptx/form.h"
 #include "sim/ptx/lower_inside.h"
 #include "sim/ptx/count.h"
@@ -168,8 +169,8 @@ void acu_ptx_lower_form(ptx_lowering *l, const ptx_form *form, const ptx_slot *s
     const ptx_slot *sources = slots + results;
     ptx_slot carry =
         form->reads_carry || form->writes_carry ? acu_ptx_state(l, PTX_STATE_CARRY, 0) : 0;
-    ptx_op *op = acu_ptx_emit_pure(l, acu_ptx_lane_handlers()[form->handler], slots[0],
-                                   lane_size((ptx_type)form->types[0]));
+    ptx_op *op = acu_ptx_emit_pure(l, acu_ptx_lane_handlers(l->code->level)[form->handler],
+                                   slots[0], lane_size((ptx_type)form->types[0]));
     op->a = sources[0];
     op->b = form->sources > 1 ? sources[1] : 0;
     op->c = form->sources > 2 ? sources[2] : 0;
@@ -422,6 +423,15 @@ static void lower_instructions(ptx_lowering *l, const ptx_function *f) {
     lowered.op_of[f->instruction_count] = l->code->count;
 }
 
+/* Returns the function with fewer instructions. Who stops in it wants to see all registers. */
+static const ptx_function *improved(ptx_lowering *l, const ptx_function *f,
+                                    const ptx_flow_graph *flow) {
+    ptx_function *made = acu_ptx_contracted(f, flow, l->arena);
+    if (!made || (!l->code->watch.stop_line && !acu_ptx_forward_copies(made, flow, l->arena)))
+        acu_ptx_end_without_memory(l);
+    return made;
+}
+
 void acu_ptx_lower_function(ptx_lowering *l) {
     const ptx_function *function = l->functions[l->current].function;
     uint32_t begin = l->code->count, first_byte = l->code->warp_bytes;
@@ -432,10 +442,10 @@ void acu_ptx_lower_function(ptx_lowering *l) {
     f->op_of = acu_ptx_lower_alloc(l, (function->instruction_count + 1) * sizeof *f->op_of);
     f->done = acu_ptx_lower_alloc(l, function->instruction_count + 1);
     f->flow = acu_ptx_flow_of(function, l->arena);
-    if (f->flow && !l->module->debug) /* what is debugged is compiled as it is written */
-        f->function = function = acu_ptx_contracted(function, f->flow, l->arena);
-    if (!f->flow || !function)
+    if (!f->flow)
         acu_ptx_end_without_memory(l);
+    if (!l->module->debug) /* what is debugged is compiled as it is written */
+        f->function = function = improved(l, function, f->flow);
     place_variables(l);
     place_registers(l, function);
     lower_instructions(l, function);

@@ -108,9 +108,37 @@ static uint64_t bits_of_true(const comparison *c) {
     }
 }
 
+/* Whether set has the result for operands of the type: pairs only for pairs, 16 bits of integers
+ * only for halves. */
+static bool has_result(ptx_type result, ptx_type type) {
+    const bool is_half = type == PTX_F16 || type == PTX_BF16,
+               is_pair = type == PTX_F16X2 || type == PTX_BF16X2;
+    switch (result) {
+    case PTX_U16:
+    case PTX_S16:
+        return is_half;
+    case PTX_F16X2:
+    case PTX_BF16X2:
+        return type == result;
+    case PTX_U32:
+    case PTX_S32:
+        return true;
+    case PTX_F16:
+        return !is_pair && type != PTX_BF16;
+    case PTX_BF16:
+        return !is_pair;
+    case PTX_F32:
+        return !is_pair && !is_half;
+    default:
+        return false;
+    }
+}
+
 void acu_ptx_lower_set(ptx_lowering *l, const ptx_instruction *i) {
     comparison c;
     read(l, i, &c, true);
+    if (!has_result(c.result, c.type) || acu_ptx_type_size(c.type) == 1 || c.type == PTX_PRED)
+        acu_ptx_invalid(l, "Unexpected instruction types specified for 'set'");
     acu_ptx_refuse_sink(l, &i->operands[0]);
     ptx_slot yes = acu_ptx_temp(l, 0), upper = acu_ptx_temp(l, 0),
              d = acu_ptx_target(l, &i->operands[0], c.result);
@@ -135,10 +163,14 @@ void acu_ptx_lower_lop3(ptx_lowering *l, const ptx_instruction *i) {
     acu_ptx_words(l, i, &words);
     int logic = acu_ptx_take_one(&words, "and or");
     if (logic < 0) {
+        if (i->operand_count == 5 && i->operands[4].kind != PTX_INTEGER)
+            acu_ptx_mismatch(l);
         acu_ptx_lower_by_form(l, i);
         return;
     }
-    if (i->operand_count != 7)
+    if (acu_ptx_take_type(&words) != PTX_B32)
+        acu_ptx_invalid(l, "Unexpected instruction types specified for 'lop3'");
+    if (i->operand_count != 7 || i->operands[5].kind != PTX_INTEGER)
         acu_ptx_mismatch(l);
     ptx_slot d = acu_ptx_target(l, &i->operands[0], PTX_B32),
              p = acu_ptx_target(l, &i->operands[1], PTX_PRED);

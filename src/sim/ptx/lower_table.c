@@ -106,35 +106,37 @@ typedef struct simple_row {
     const char *word;
     const char *words; /* that the opcode may have, too */
     unsigned least, most;
+    enum { ANY_OPERAND, A_NUMBER, AN_ADDRESS, A_WORD } first; /* what the first operand is */
 } simple_row;
 
 /* Sorted by the words. */
 static const simple_row simple[] = {
-    {"activemask", "b32", 1, 1},
-    {"applypriority", "global L2::evict_normal", 2, 2},
-    {"bra", "uni", 1, 1},
-    {"brkpt", "", 0, 0},
+    {"activemask", "b32", 1, 1, ANY_OPERAND},
+    {"applypriority", "global L2::evict_normal", 2, 2, ANY_OPERAND},
+    {"bra", "uni", 1, 1, ANY_OPERAND},
+    {"brkpt", "", 0, 0, ANY_OPERAND},
     {"createpolicy",
      "fractional range cvt L2 L2::evict_first L2::evict_last L2::evict_normal L2::evict_unchanged "
      "global b64",
-     2, 4},
-    {"discard", "global L2", 2, 2},
-    {"exit", "", 0, 0},
+     2, 4, ANY_OPERAND},
+    {"discard", "global L2", 2, 2, ANY_OPERAND},
+    {"exit", "", 0, 0, ANY_OPERAND},
     {"fence",
      "sc acq_rel acquire release cta cluster gpu sys mbarrier_init proxy alias async global "
      "shared::cta shared::cluster tensormap::generic async::generic sync_restrict::shared::cta "
      "sync_restrict::shared::cluster",
-     0, 2},
-    {"griddepcontrol", "launch_dependents wait", 0, 0},
-    {"membar", "cta gl sys proxy alias", 0, 0},
-    {"nanosleep", "u32", 1, 1},
-    {"pmevent", "mask", 1, 1},
+     0, 2, ANY_OPERAND},
+    {"griddepcontrol", "launch_dependents wait", 0, 0, ANY_OPERAND},
+    {"membar", "cta gl sys proxy alias", 0, 0, ANY_OPERAND},
+    {"nanosleep", "u32", 1, 1, A_WORD},
+    {"pmevent", "mask", 1, 1, A_NUMBER},
     {"prefetch",
-     "global local const param param::entry L1 L2 L2::evict_last L2::evict_normal tensormap", 1, 1},
-    {"prefetchu", "L1", 1, 1},
-    {"ret", "uni", 0, 0},
-    {"setmaxnreg", "inc dec sync aligned u32", 1, 1},
-    {"trap", "", 0, 0},
+     "global local const param param::entry L1 L2 L2::evict_last L2::evict_normal tensormap", 1, 1,
+     AN_ADDRESS},
+    {"prefetchu", "L1", 1, 1, AN_ADDRESS},
+    {"ret", "uni", 0, 0, ANY_OPERAND},
+    {"setmaxnreg", "inc dec sync aligned u32", 1, 1, ANY_OPERAND},
+    {"trap", "", 0, 0, ANY_OPERAND},
 };
 
 /* Compares an opcode with the word that a row begins with: equal where it begins with all of it. */
@@ -158,6 +160,27 @@ static bool is_among(const char *word, const char *words) {
     return false;
 }
 
+/* Refuses `_` as the result of instructions that have no other one. */
+static void check_result(ptx_lowering *l, const ptx_instruction *i) {
+    static const char words[] =
+        "activemask alloca createpolicy cvta getctarank isspacep istypep mapa match multimem prmt "
+        "redux stacksave suq txq vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad "
+        "vmax vmax2 vmax4 vmin vmin2 vmin4 vote vset vset2 vset4 vshl vshr vsub vsub2 vsub4";
+    if (i->operand_count && i->operands[0].kind == PTX_SINK && !i->paired &&
+        is_among(acu_ptx_first_word(l), words))
+        acu_ptx_refuse_sink(l, &i->operands[0]);
+}
+
+static bool is_suitable(ptx_lowering *l, const simple_row *row, const ptx_operand *o) {
+    if (row->first == A_WORD) {
+        acu_ptx_refuse_sink(l, o);
+        (void)acu_ptx_source(l, o, PTX_U32);
+    }
+    return row->first == A_NUMBER     ? o->kind == PTX_INTEGER
+           : row->first == AN_ADDRESS ? o->kind == PTX_ADDRESS
+                                      : true;
+}
+
 static void check_simple(ptx_lowering *l, const ptx_instruction *i) {
     const simple_row *row =
         bsearch(i->opcode, simple, sizeof simple / sizeof *simple, sizeof *simple, compare);
@@ -169,13 +192,15 @@ static void check_simple(ptx_lowering *l, const ptx_instruction *i) {
         if (!is_among(words.word[n], row->words))
             acu_ptx_invalid(l, "Illegal modifier '.%s' for instruction '%s'", words.word[n],
                             acu_ptx_first_word(l));
-    if (i->operand_count < row->least || i->operand_count > row->most)
+    if (i->operand_count < row->least || i->operand_count > row->most ||
+        (row->first && !is_suitable(l, row, &i->operands[0])))
         acu_ptx_mismatch(l);
 }
 
 void acu_ptx_lower_one(ptx_lowering *l, const ptx_instruction *i) {
     const lowering_row *row = row_of(i->opcode);
     check_simple(l, i);
+    check_result(l, i);
     (row ? row->lower : acu_ptx_lower_by_form)(l, i);
 }
 

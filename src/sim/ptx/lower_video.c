@@ -248,6 +248,9 @@ static void read_opcode(ptx_lowering *l, const ptx_instruction *i, video *v) {
 void acu_ptx_lower_video(ptx_lowering *l, const ptx_instruction *i) {
     video *v = acu_ptx_lower_alloc(l, sizeof *v);
     read_opcode(l, i, v);
+    for (unsigned n = 1; n < i->operand_count && v->count > 1; n++)
+        if (i->operands[n].kind != PTX_REGISTER)
+            acu_ptx_invalid(l, "Incorrect video selector for operand %u", n);
     if (v->count == 1) {
         read_parts(v, i);
     } else {

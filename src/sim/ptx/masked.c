@@ -1,26 +1,15 @@
 /* Plain operations of which some lanes are not active, or which have a guard. */
 #include "sim/ptx/masked.h"
 
-#include "sim/ptx/form.h"
+#include "sim/ptx/level.h"
 #include "sim/ptx/lower_inside.h"
 
-extern const ptx_masked_handlers acu_ptx_masked_handlers_v1;
-#if defined(PTX_HAS_LEVELS)
-extern const ptx_masked_handlers acu_ptx_masked_handlers_v3, acu_ptx_masked_handlers_v4;
-#endif
+extern const ptx_masked_handlers acu_ptx_masked_handlers_v1, acu_ptx_masked_handlers_v3,
+    acu_ptx_masked_handlers_v4;
 
 const ptx_masked_handlers *acu_ptx_masked_handlers(void) {
-#if defined(PTX_HAS_LEVELS)
-    switch (acu_ptx_processor_level()) {
-    case 4:
-        return &acu_ptx_masked_handlers_v4;
-    case 3:
-        return &acu_ptx_masked_handlers_v3;
-    default:
-        break;
-    }
-#endif
-    return &acu_ptx_masked_handlers_v1;
+    return PTX_OF_LEVEL(acu_ptx_level(), &acu_ptx_masked_handlers_v1, &acu_ptx_masked_handlers_v3,
+                        &acu_ptx_masked_handlers_v4);
 }
 
 static unsigned place_of_size(unsigned size) {

@@ -1,29 +1,20 @@
 /* mma and wmma.mma: a warp multiplies matrices. */
 #include "sim/ptx/matrix.h"
 
-#include "sim/ptx/form.h"
+#include "sim/ptx/level.h"
 #include "sim/ptx/grid.h"
 #include "sim/ptx/lower_inside.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-extern const ptx_matrix_loops acu_ptx_matrix_loops_v1;
-#if defined(PTX_HAS_LEVELS)
-extern const ptx_matrix_loops acu_ptx_matrix_loops_v3, acu_ptx_matrix_loops_v4;
-#endif
+extern const ptx_matrix_loops acu_ptx_matrix_loops_v1, acu_ptx_matrix_loops_v3,
+    acu_ptx_matrix_loops_v4;
 
 const ptx_matrix_loops *acu_ptx_matrix_loops(void) {
-#if defined(PTX_HAS_LEVELS)
-    switch (acu_ptx_processor_level()) {
-    case 4:
-        return &acu_ptx_matrix_loops_v4;
-    case 3:
-        return &acu_ptx_matrix_loops_v3;
-    default:
-        break;
-    }
-#endif
-    return &acu_ptx_matrix_loops_v1;
+    return PTX_OF_LEVEL(acu_ptx_level(), &acu_ptx_matrix_loops_v1, &acu_ptx_matrix_loops_v3,
+                        &acu_ptx_matrix_loops_v4);
 }
 
 /* ---- what a warp does ---- */
@@ -118,6 +109,9 @@ void acu_ptx_fragment(ptx_lowering *l, const ptx_operand *o, ptx_element element
                       ptx_fragment *f) {
     bool list = o->kind == PTX_LIST;
     unsigned count = list ? o->element_count : 1;
+    if (!list && acu_ptx_is(l->instruction, "wmma"))
+        acu_ptx_invalid(l, "Vector expected for argument %u",
+                        (unsigned)(o - l->instruction->operands));
     ptx_type type = element == PTX_E_F64 ? PTX_F64 : element == PTX_E_F32 ? PTX_F32 : PTX_B32;
     if (count > sizeof f->slots / sizeof *f->slots)
         acu_ptx_mismatch(l);
@@ -231,6 +225,34 @@ static void take_elements(ptx_words *words, ptx_product *p, bool is_wmma) {
     p->c.element = two ? found[1] : found[3];
 }
 
+/* Writes what ptxas calls the instruction: wmma.load.a, mma. */
+static const char *matrix_name(ptx_lowering *l) {
+    const char *opcode = l->instruction->opcode, *sync = strstr(opcode, ".sync");
+    if (!sync || strncmp(opcode, "wmma.", 5) != 0)
+        return acu_ptx_first_word(l);
+    if (strncmp(opcode, "wmma.mma", 8) == 0)
+        return "wmma.mma";
+    snprintf(l->first_word, sizeof l->first_word, "%.*s", (int)(sync - opcode), opcode);
+    return l->first_word;
+}
+
+void acu_ptx_need_aligned(ptx_lowering *l, ptx_words *words) {
+    if (!acu_ptx_take(words, "aligned"))
+        acu_ptx_invalid(l, ".aligned modifier required for instruction '%s'", matrix_name(l));
+}
+
+void acu_ptx_need_layouts(ptx_lowering *l, const ptx_words *words, unsigned count) {
+    unsigned found = 0;
+    for (unsigned n = 0; n < words->count; n++)
+        found += !words->taken[n] &&
+                 (strcmp(words->word[n], "row") == 0 || strcmp(words->word[n], "col") == 0);
+    if (found < count && count == 1)
+        acu_ptx_invalid(l, "layout modifier required for instruction '%s'", matrix_name(l));
+    if (found < count)
+        acu_ptx_invalid(l, "'%s' modifier required for instruction '%s'",
+                        found ? ".blayout" : ".alayout.blayout", matrix_name(l));
+}
+
 static void take_words(ptx_lowering *l, const ptx_instruction *i, ptx_product *p, bool is_wmma) {
     ptx_words words;
     unsigned m = 0, n = 0, k = 0;
@@ -239,7 +261,8 @@ static void take_words(ptx_lowering *l, const ptx_instruction *i, ptx_product *p
     p->sparse = variant >= 0;
     acu_ptx_take(&words, "mma");
     acu_ptx_need(l, &words, "sync");
-    acu_ptx_take(&words, "aligned");
+    acu_ptx_need_aligned(l, &words);
+    acu_ptx_need_layouts(l, &words, 2);
     bool shaped = acu_ptx_take_shape(&words, &m, &n, &k);
     p->m = (uint8_t)m;
     p->n = (uint8_t)n;

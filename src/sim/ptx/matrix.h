@@ -137,6 +137,11 @@ bool acu_ptx_take_shape(struct ptx_words *words, unsigned *m, unsigned *n, unsig
 ptx_element acu_ptx_take_element(struct ptx_words *words);
 /* Takes the first word that is a layout; returns whether columns lie one behind the other. */
 bool acu_ptx_take_columns(struct ptx_words *words);
+/* Take .aligned; refuse an instruction without it, and one with fewer layouts that are not taken
+ * than so many. */
+void acu_ptx_need_aligned(struct ptx_lowering *lowering, struct ptx_words *words);
+void acu_ptx_need_layouts(struct ptx_lowering *lowering, const struct ptx_words *words,
+                          unsigned count);
 /* Fills in the registers that the operand has, which is a list or one register. */
 void acu_ptx_fragment(struct ptx_lowering *lowering, const struct ptx_operand *operand,
                       ptx_element element, bool is_target, ptx_fragment *fragment);

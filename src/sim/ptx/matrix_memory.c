@@ -197,7 +197,7 @@ static void lower_8x8(ptx_lowering *l, const ptx_instruction *i, bool writes) {
     ptx_words words;
     acu_ptx_words(l, i, &words);
     acu_ptx_need(l, &words, "sync");
-    acu_ptx_take(&words, "aligned");
+    acu_ptx_need_aligned(l, &words);
     bool shaped = acu_ptx_take(&words, "m8n8");
     int count = acu_ptx_take_one(&words, "x1 x2 x4");
     access->transposed = acu_ptx_take(&words, "trans");
@@ -226,7 +226,7 @@ void acu_ptx_lower_movmatrix(ptx_lowering *l, const ptx_instruction *i) {
     ptx_words words;
     acu_ptx_words(l, i, &words);
     acu_ptx_need(l, &words, "sync");
-    acu_ptx_take(&words, "aligned");
+    acu_ptx_need_aligned(l, &words);
     bool shaped = acu_ptx_take(&words, "m8n8") && acu_ptx_take(&words, "trans") &&
                   acu_ptx_take(&words, "b16");
     acu_ptx_words_end(l, &words);
@@ -248,7 +248,8 @@ static unsigned take_words(ptx_lowering *l, const ptx_instruction *i, matrix_acc
     int which = acu_ptx_take_one(&words, access->writes ? "d" : "a b c");
     access->which = access->writes ? 'd' : (char)('a' + which);
     acu_ptx_need(l, &words, "sync");
-    acu_ptx_take(&words, "aligned");
+    acu_ptx_need_aligned(l, &words);
+    acu_ptx_need_layouts(l, &words, 1);
     access->transposed = acu_ptx_take_columns(&words);
     access->space = acu_ptx_take_space(&words);
     bool shaped = acu_ptx_take_shape(&words, &m, &n, &k);

@@ -20,8 +20,7 @@ static void touch_operand(const ptx_operand *o, unsigned how, ptx_touch *touch, 
         touch_operand(&o->elements[n], how, touch, data);
 }
 
-/* Returns how many operands are results, the first ones; -1 where that is not known. */
-static int results_of(const ptx_instruction *i) {
+int acu_ptx_results_of(const ptx_instruction *i) {
     if (acu_ptx_is(i, "call"))
         return i->operand_count && i->operands[0].kind == PTX_GROUP;
     switch (acu_ptx_lower_writes(i->opcode)) {
@@ -41,7 +40,7 @@ static int results_of(const ptx_instruction *i) {
 void acu_ptx_touches(const ptx_instruction *i, ptx_touch *touch, void *data) {
     if (i->absorbed)
         return;
-    int results = results_of(i);
+    int results = acu_ptx_results_of(i);
     unsigned first = results < 0 ? 0 : (unsigned)results;
     if (i->guard >= 0)
         touch(data, (unsigned)i->guard, PTX_READS);

@@ -13,6 +13,8 @@ enum {
     PTX_REPLACES = 4, /* with PTX_WRITES: in each lane, and nothing of the old value is left */
 };
 
+/* Returns how many operands are results, the first ones; -1 where that is not known. */
+int acu_ptx_results_of(const ptx_instruction *instruction);
 /* Takes a register that the instruction reads or writes. */
 typedef void ptx_touch(void *data, unsigned number, unsigned how);
 /* Calls `touch` for each register of the instruction: for all that are read, then for all that are

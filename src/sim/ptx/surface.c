@@ -147,7 +147,20 @@ static void do_change(ptx_warp *w, const ptx_op *op) {
 /* ---- lowering ---- */
 
 static _Noreturn void refuse_types(ptx_lowering *l) {
-    acu_ptx_invalid(l, "Unexpected instruction types specified for '%s'", acu_ptx_first_word(l));
+    const char *opcode = l->instruction->opcode, *words = strchr(opcode, '.');
+    const size_t more = words ? 1 + strcspn(words + 1, ".") : 0; /* suld.b */
+    acu_ptx_invalid(l, "Unexpected instruction types specified for '%.*s%.*s'",
+                    (int)strcspn(opcode, "."), opcode, (int)more, words ? words : "");
+}
+
+/* Refuses types that are not plain bits. */
+static void need_bits(ptx_lowering *l, ptx_type type) {
+    if (type != PTX_B8 && type != PTX_B16 && type != PTX_B32 && type != PTX_B64)
+        refuse_types(l);
+}
+
+static _Noreturn void refuse_name(ptx_lowering *l) {
+    acu_ptx_invalid(l, "Not a name of any known instruction: '%s'", acu_ptx_first_word(l));
 }
 
 /* Takes the words that all three have; the vector and the type are the elements'. */
@@ -198,8 +211,10 @@ void acu_ptx_lower_suld(ptx_lowering *l, const ptx_instruction *i) {
     surface_access *a = acu_ptx_lower_alloc(l, sizeof *a);
     ptx_words words;
     acu_ptx_words(l, i, &words);
-    acu_ptx_take(&words, "b");
+    if (!acu_ptx_take(&words, "b"))
+        refuse_name(l);
     read_words(l, &words, a);
+    need_bits(l, a->type);
     emit(l, i, a, do_load);
 }
 
@@ -207,8 +222,12 @@ void acu_ptx_lower_sust(ptx_lowering *l, const ptx_instruction *i) {
     surface_access *a = acu_ptx_lower_alloc(l, sizeof *a);
     ptx_words words;
     acu_ptx_words(l, i, &words);
-    a->formatted = acu_ptx_take_one(&words, "b p") == 1;
+    const int kind = acu_ptx_take_one(&words, "b p");
+    if (kind < 0)
+        refuse_name(l);
+    a->formatted = kind == 1;
     read_words(l, &words, a);
+    need_bits(l, a->type);
     if (a->formatted && a->type != PTX_B32)
         refuse_types(l);
     emit(l, i, a, a->formatted ? do_store_formatted : do_store);

@@ -210,6 +210,10 @@ static void do_elect(ptx_warp *w, const ptx_op *op) {
 }
 
 void acu_ptx_lower_elect(ptx_lowering *l, const ptx_instruction *i) {
+    ptx_words words;
+    acu_ptx_words(l, i, &words);
+    acu_ptx_need(l, &words, "sync");
+    acu_ptx_words_end(l, &words);
     if (!i->paired || i->operand_count != 3)
         acu_ptx_mismatch(l);
     ptx_slot members = acu_ptx_source(l, &i->operands[2], PTX_B32);
