@@ -114,7 +114,8 @@ fuzz-ptx: ## feed clang's libFuzzer to the reader of PTX: SECONDS=600
 		-DCMAKE_C_FLAGS='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined' >/dev/null
 	@$(COMPILE) $(BUILD)/fuzz --target ptx_fuzzer
 	@python -m tests.ptx.seeds $(BUILD)/fuzz/seeds
-	@cd $(BUILD)/fuzz && tests/sim/ptx_fuzzer -max_total_time=$(or $(SECONDS),600) -timeout=60 -max_len=8192 seeds
+	@cd $(BUILD)/fuzz && ASAN_OPTIONS=allocator_may_return_null=1 tests/sim/ptx_fuzzer -max_total_time=$(or $(SECONDS),600) \
+		-timeout=60 -max_len=8192 -malloc_limit_mb=1000000000 seeds
 
 ptx-python: all ## simulate Numba, Triton, …: PYTHON=… that has them
 	@python tests/ptx_corpus/python_packages.py $(RELEASE)/libanycuda-sim.so $(BUILD)/ptx-python \

@@ -48,8 +48,8 @@ static inline void count_up(uint32_t *words, size_t count) {
         words[n] = (uint32_t)n;
 }
 
-/* Runs a kernel of some threads that fails, and takes everything back. Each 16 threads have 64 bytes
- * of memory, behind which there is none. */
+/* Runs a kernel of some threads that fails, and takes everything back. Each 16 threads have 64
+ * bytes of memory, behind which there is none. */
 static inline void fault_of(const char *text, unsigned threads, int code) {
     CUmodule module = load_text(text);
     CUdeviceptr at;
