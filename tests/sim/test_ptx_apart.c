@@ -58,6 +58,26 @@ TEST(all_that_spin_have_their_turn) {
         assert_in_range(words[lane], 1, 99999);
 }
 
+/* Two blocks, one after the other where one thread executes both: the first one's lanes wait for
+ * the second in a loop in which they go apart and meet again each time. */
+TEST(lanes_that_wait_apart_give_others_a_turn) {
+    uint32_t words[64] = {0};
+    acu_sim_reset(MACHINE ",threads=1");
+    OK(cuInit(0));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+    run(HEAD KERNEL "mov.u32 %r6, %ctaid.x;\nsetp.ne.u32 %p1, %r6, 0;\n@%p1 bra S;\n"
+                    "and.b32 %r7, %r1, 1;\nsetp.eq.u32 %p2, %r7, 0;\nW:\nadd.u32 %r2, %r2, 1;\n"
+                    "@%p2 bra A;\nld.volatile.global.u32 %r3, [%d1+128];\nbra M;\n"
+                    "A:\nld.volatile.global.u32 %r3, [%d1+128];\nM:\nsetp.eq.u32 %p3, %r3, 0;\n"
+                    "setp.lt.u32 %p4, %r2, 100000;\nand.pred %p3, %p3, %p4;\n@%p3 bra W;\n"
+                    "st.global.u32 [%d3], %r2;\nret;\nS:\nmov.u32 %r8, 1;\n"
+                    "st.volatile.global.u32 [%d1+128], %r8;\nret;\n}\n",
+        2, 32, words, 64);
+    for (unsigned lane = 0; lane < 32; lane++)
+        assert_in_range(words[lane], 1, 9999);
+}
+
 /* Lanes leave a loop one after the other, each time after those that stay have voted; those that
  * have left wait at an operation of the whole warp, and must not do it before all are there. What
  * keeps lanes apart until they vote is a loop that may wait for others. */
@@ -221,6 +241,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         C(a_lock_in_a_function_is_taken_soon),
         C(all_that_spin_have_their_turn),
+        C(lanes_that_wait_apart_give_others_a_turn),
         C(who_waits_with_another_mask_has_not_come),
         C(lanes_of_two_calls_meet_in_a_function),
         C(a_register_leads_to_a_parameter_of_a_function),

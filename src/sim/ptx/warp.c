@@ -308,6 +308,7 @@ static bool is_one_ready(const ptx_warp *w, uint64_t since) {
 
 ptx_state acu_ptx_warp_run(ptx_warp *w) {
     const uint64_t since = w->turns;
+    unsigned rounds = 0;
     for (;;) {
         if (!w->split_count)
             return PTX_ENDED;
@@ -321,8 +322,13 @@ ptx_state acu_ptx_warp_run(ptx_warp *w) {
         const bool by_branch = run_split(w);
         if (!w->split_count)
             return PTX_ENDED;
-        if (!by_branch || w->backward < PTX_SPINS)
-            continue;
+        rounds += w->backward;
+        if (!by_branch || w->backward < PTX_SPINS) {
+            if (!w->code->spins || rounds < PTX_ROUNDS)
+                continue;
+            w->worker->had_turn = true;
+            return PTX_RUNS;
+        }
         leave_joins(w);
         w->worker->had_turn = true;
         if (!is_one_ready(w, since)) /* all have had their turn */

@@ -138,7 +138,8 @@ uint32_t acu_ptx_warp_waiting(const ptx_warp *warp, unsigned barrier);
 void acu_ptx_warp_set_mask(ptx_warp *warp, uint32_t mask);
 
 enum {
-    PTX_SPINS = 64,     /* backward branches of a loop that may spin, before others have a turn */
+    PTX_SPINS = 64,     /* backward branches of a loop that may spin, before others have a turn, */
+    PTX_ROUNDS = 256,   /* and of all splits of the warp, of which each may end before that */
     PTX_TURN = 1 << 16, /* those of any loop */
 };
 
