@@ -180,6 +180,8 @@ static bool begin_cluster(ptx_worker *worker) {
     for (unsigned rank = 0; rank < count; rank++) {
         ptx_block *block = take_block(worker);
         block->next = worker->blocks;
+        if (!worker->blocks)
+            worker->last_block = block;
         worker->blocks = block;
         if (!cluster) {
             cluster = &block->own;
@@ -211,11 +213,12 @@ static void end_block(ptx_worker *worker, ptx_block *block) {
 }
 
 static void add_last(ptx_worker *worker, ptx_block *block) {
-    ptx_block **end = &worker->blocks;
-    while (*end)
-        end = &(*end)->next;
     block->next = NULL;
-    *end = block;
+    if (worker->blocks)
+        worker->last_block->next = block;
+    else
+        worker->blocks = block;
+    worker->last_block = block;
 }
 
 /* Begins another cluster beside the blocks that the worker has, if there is room for which no

@@ -205,16 +205,17 @@ struct ptx_worker {
     unsigned next_opened, last_opened;
     const ptx_launch *launch;
     ptx_grid *grid;
-    char *bank;           /* of the launch */
-    uint64_t next, last;  /* clusters that it took, and that have not begun */
-    ptx_block *blocks;    /* that are alive */
-    ptx_block *spare;     /* that can be used again */
-    ptx_block *created;   /* all of them: the last one that was made */
-    bool has_room;        /* that of its last cluster, which has ended */
-    unsigned released;    /* barriers of clusters that were opened */
-    uint64_t first_cycle; /* where the launch counts cycles: what they were before it */
-    bool had_turn;        /* a warp's turn has ended since a clock was read last */
-    jmp_buf end;          /* where a fault jumps */
+    char *bank;            /* of the launch */
+    uint64_t next, last;   /* clusters that it took, and that have not begun */
+    ptx_block *blocks;     /* that are alive */
+    ptx_block *last_block; /* of these, if there are any */
+    ptx_block *spare;      /* that can be used again */
+    ptx_block *created;    /* all of them: the last one that was made */
+    bool has_room;         /* that of its last cluster, which has ended */
+    unsigned released;     /* barriers of clusters that were opened */
+    uint64_t first_cycle;  /* where the launch counts cycles: what they were before it */
+    bool had_turn;         /* a warp's turn has ended since a clock was read last */
+    jmp_buf end;           /* where a fault jumps */
     ptx_fault fault;
     ptx_check *check;   /* NULL: the code has no checks */
     ptx_counts *counts; /* of each of code->counted; NULL: the code is not profiled */
