@@ -80,10 +80,10 @@ static char *shared_at(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t of
 }
 
 static char *local_at(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t offset, size_t bytes) {
-    if (offset > w->local_stride || w->local_stride - offset < bytes)
+    if (offset > w->local_bytes || w->local_bytes - offset < bytes)
         acu_ptx_fail(w, lane, op, 700, offset,
                      "an access of %zu bytes of local memory, of which a thread has %zu", bytes,
-                     w->local_stride);
+                     w->local_bytes);
     return w->local + lane * w->local_stride + offset;
 }
 

@@ -7,11 +7,17 @@
 
 /* Where each part of a block's memory is. */
 typedef struct layout {
-    size_t shared, bank, warps, registers, local, local_stride, all;
+    size_t shared, bank, warps, registers, local, local_bytes, local_stride, all;
 } layout;
 
 static size_t round_up(size_t value) {
     return (value + 63) / 64 * 64;
+}
+
+/* Lanes most often access the same bytes of their local memory, for which a cache of the processor
+ * has little room where these are a multiple of some power of two apart. */
+static size_t spread(size_t bytes) {
+    return bytes < 512 ? bytes : round_up(bytes) | 64;
 }
 
 size_t acu_ptx_launch_shared(const ptx_launch *launch) {
@@ -22,9 +28,10 @@ size_t acu_ptx_launch_shared(const ptx_launch *launch) {
 static layout layout_of(const ptx_launch *launch, unsigned warps) {
     const ptx_code *code = launch->code;
     layout l = {0};
-    l.local_stride =
+    l.local_bytes =
         (code->local_bytes + (code->recurses || code->allocates ? launch->stack : 0) + 15) / 16 *
         16;
+    l.local_stride = spread(l.local_bytes);
     l.bank = round_up(acu_ptx_launch_shared(launch) + 16);
     l.warps = l.bank + round_up(code->block_bytes);
     l.registers = l.warps + round_up(warps * sizeof(ptx_warp));
@@ -61,6 +68,7 @@ ptx_block *acu_ptx_block_new(ptx_worker *worker) {
         w->base[PTX_BANK_LAUNCH] = worker->bank;
         w->base[PTX_BANK_BLOCK] = block->bank;
         w->local = at + l.local + (size_t)n * PTX_LANES * l.local_stride;
+        w->local_bytes = l.local_bytes;
         w->local_stride = l.local_stride;
         w->code = launch->code;
         w->block = block;

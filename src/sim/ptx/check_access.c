@@ -66,9 +66,10 @@ static bool find_place(ptx_warp *w, const ptx_op *op, ptx_checked_touch *t) {
         return find_global(w, op, t);
     if (t->space == PTX_SHARED && acu_ptx_cluster_block(w->block, &t->address) != w->block)
         return false;
-    size_t size = t->space == PTX_SHARED ? w->block->shared_bytes : w->local_stride;
+    size_t size = t->space == PTX_SHARED ? w->block->shared_bytes : w->local_bytes;
     acu_ptx_check_bounds(w, op, t, NULL);
-    t->bytes = (t->space == PTX_SHARED ? w->block->shared : w->local + t->lane * size) + t->address;
+    t->bytes = (t->space == PTX_SHARED ? w->block->shared : w->local + t->lane * w->local_stride) +
+               t->address;
     return t->address <= size && size - t->address >= t->size;
 }
 

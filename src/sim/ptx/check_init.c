@@ -24,7 +24,7 @@ void acu_ptx_check_unwrite(ptx_block *block) {
     for (unsigned n = 0; n < block->warp_count; n++)
         for (unsigned i = 0; i < PTX_LANES; i++)
             fill(block->warps[n].local + i * block->warps[n].local_stride,
-                 block->warps[n].local_stride);
+                 block->warps[n].local_bytes);
 }
 
 void acu_ptx_check_written(ptx_warp *w, const ptx_op *op, const ptx_checked_touch *t) {

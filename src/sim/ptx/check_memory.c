@@ -71,8 +71,8 @@ void acu_ptx_check_bounds(ptx_warp *w, const ptx_op *op, const ptx_checked_touch
         check_shared(w, op, t);
     } else if (t->space == PTX_GLOBAL) {
         check_global(w, op, t, range);
-    } else if (t->address > w->local_stride || w->local_stride - t->address < t->size) {
-        snprintf(text, sizeof text, "of which a thread has %zu", w->local_stride);
+    } else if (t->address > w->local_bytes || w->local_bytes - t->address < t->size) {
+        snprintf(text, sizeof text, "of which a thread has %zu", w->local_bytes);
         report(w, op, t, text);
     }
 }

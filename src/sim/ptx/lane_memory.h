@@ -201,11 +201,11 @@ static void place_each(ptx_warp *w, const ptx_op *op, const ptx_access *access, 
 /* Each lane has local memory of its own, one behind the other. */
 static bool place_in_local(const ptx_warp *w, const lane_span *s, lane_places *places,
                            unsigned bytes, uint64_t window) {
-    uint64_t size = w->local_stride, low = s->low - window, high = s->high - window;
-    if (low > high || high > size || size - high < bytes || size > (1 << 25))
+    uint64_t size = w->local_bytes, low = s->low - window, high = s->high - window;
+    if (low > high || high > size || size - high < bytes || w->local_stride > (1 << 25))
         return false;
-    places->base = w->local + s->first * size + (s->address - window);
-    int32_t stride = (int32_t)size, first = (int32_t)s->first;
+    places->base = w->local + s->first * w->local_stride + (s->address - window);
+    int32_t stride = (int32_t)w->local_stride, first = (int32_t)s->first;
     EACH_LANE places->own[i] += ((int32_t)i - first) * stride;
     places->lie = PTX_LIE_OTHERWISE;
     return true;

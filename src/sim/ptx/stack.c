@@ -26,7 +26,7 @@ static void write_lane(const ptx_warp *w, const ptx_op *op, unsigned lane, uint6
 }
 
 static uint64_t pointer_of(const ptx_warp *w, unsigned lane) {
-    return w->local_stride - w->allocated[lane];
+    return w->local_bytes - w->allocated[lane];
 }
 
 /* `value` is the alignment. */
@@ -38,8 +38,8 @@ static void allocate(ptx_warp *w, const ptx_op *op) {
         if (pointer < end_of_frames(w) || size > top)
             acu_ptx_fail(w, lane, op, 700, 0,
                          "the stack of %zu bytes has no room for %llu more: see cudaLimitStackSize",
-                         w->local_stride, (unsigned long long)size);
-        w->allocated[lane] = (uint32_t)(w->local_stride - pointer);
+                         w->local_bytes, (unsigned long long)size);
+        w->allocated[lane] = (uint32_t)(w->local_bytes - pointer);
         write_lane(w, op, lane, pointer);
     }
 }
@@ -53,11 +53,11 @@ static void restore(ptx_warp *w, const ptx_op *op) {
     for (uint32_t left = w->mask; left; left &= left - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(left);
         const uint64_t pointer = read_lane(w, op, lane);
-        if (pointer < pointer_of(w, lane) || pointer > w->local_stride)
+        if (pointer < pointer_of(w, lane) || pointer > w->local_bytes)
             acu_ptx_fail(w, lane, op, 700, pointer,
                          "the stack cannot be restored to 0x%llx, which no stacksave before gave",
                          (unsigned long long)pointer);
-        w->allocated[lane] = (uint32_t)(w->local_stride - pointer);
+        w->allocated[lane] = (uint32_t)(w->local_bytes - pointer);
     }
 }
 

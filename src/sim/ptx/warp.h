@@ -63,8 +63,8 @@ struct ptx_warp {
     _Alignas(64) uint32_t lanes[PTX_LANES]; /* the mask, as 0 or ~0 for each lane */
     ptx_frame *frame;                       /* of the running split */
     char *local; /* local memory of lane 0; that of lane n is n * local_stride further */
-    size_t local_stride;
-    uint32_t allocated[PTX_LANES]; /* bytes that alloca took of it, from its end on */
+    size_t local_bytes, local_stride; /* bytes that a lane has, and some that keep lanes apart */
+    uint32_t allocated[PTX_LANES];    /* bytes that alloca took of it, from its end on */
     const ptx_code *code;
     ptx_block *block;
     ptx_worker *worker;

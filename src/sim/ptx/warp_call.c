@@ -98,9 +98,9 @@ static ptx_step call(ptx_warp *w, const ptx_op *op, const ptx_code_function *cal
     frame->join = acu_ptx_warp_add_join(w, s, frame->back);
     if (w->code->allocates)
         memcpy(frame->allocated, w->allocated, sizeof frame->allocated);
-    if (frame->local + callee->frame > w->local_stride - most_allocated(w, s->mask))
+    if (frame->local + callee->frame > w->local_bytes - most_allocated(w, s->mask))
         acu_ptx_fail(w, (unsigned)__builtin_ctz(s->mask), op, 700, 0,
-                     "the stack of %zu bytes has no room for a call of %s", w->local_stride,
+                     "the stack of %zu bytes has no room for a call of %s", w->local_bytes,
                      callee->function->name);
     if (callee->recursive) /* before its parameters, which may lie where the caller's are */
         save(w, frame, caller->function);
