@@ -341,7 +341,7 @@ TEST(an_access_beyond_the_end) {
 
 /* A text that grows. */
 typedef struct text {
-    char at[16384];
+    char at[32768];
     size_t size;
 } text;
 
@@ -502,19 +502,25 @@ enum { KINDS_OF_ELEMENT = sizeof elements / sizeof *elements, REGISTERS = 5 };
 /* Says an access at a place of 1 KiB that a word chooses, of global or of shared memory. */
 static void say_access(text *t, const char *guard) {
     const unsigned e = random_word() % KINDS_OF_ELEMENT, first = random_word() % REGISTERS;
-    const bool is_load = random_word() % 2, is_shared = random_word() % 2;
+    const unsigned where = random_word() % 3;
+    const bool is_load = random_word() % 2, is_shared = where == 0;
     say(t, "and.b32 %%i, %%w%u, 63;\nmul.lo.u32 %%i, %%i, %u;\n", random_word() % REGISTERS,
         elements[e].bytes);
     if (is_shared)
         say(t, "add.u32 %%i, %%i, %%s;\n");
     else
         say(t, "cvt.u64.u32 %%x, %%i;\nadd.u64 %%x, %%x, %%%c;\n",
-            is_load && random_word() % 2 ? 'b' : 'o');
+            where == 1                     ? 'z'
+            : is_load && random_word() % 2 ? 'b'
+                                           : 'o');
     char values[64] = "";
     for (unsigned n = 0, size = 0; n < elements[e].count; n++)
         size += (unsigned)snprintf(values + size, sizeof values - size, "%s%%%c%u", n ? ", " : "",
                                    elements[e].letter, (first + n) % REGISTERS);
-    const char *space = is_shared ? "shared" : "global", *at = is_shared ? "i" : "x";
+    const char *space = is_shared    ? "shared"
+                        : where == 1 ? "local"
+                                     : "global",
+               *at = is_shared ? "i" : "x";
     const char *open = elements[e].count > 1 ? "{" : "", *close = elements[e].count > 1 ? "}" : "";
     if (is_load)
         say(t, "%sld.%s.%s %s%s%s, [%%%s];\n", guard, space, elements[e].type, open, values, close,
@@ -581,6 +587,33 @@ static const char *const operations[] = {
     "add.f32 W, W, W",
     "mul.wide.s32 D, W, W",
     "popc.b32 W, W",
+    "fma.rn.f16x2 W, W, W, W",
+    "fma.rn.bf16x2 W, W, W, W",
+    "fma.rn.f16 H, H, H, H",
+    "fma.rn.bf16 H, H, H, H",
+    "add.f16x2 W, W, W",
+    "sub.f16 H, H, H",
+    "mul.rn.bf16x2 W, W, W",
+    "mul.bf16 H, H, H",
+    "cvt.f32.f16 W, H",
+    "cvt.rn.f16.f32 H, W",
+    "cvt.rn.bf16.f32 H, W",
+    "cvt.rn.f16x2.f32 W, W, W",
+    "cvt.rn.bf16x2.f32 W, W, W",
+    "neg.f64 D, D",
+    "abs.f64 D, D",
+    "sqrt.rn.f64 D, D",
+    "rcp.rn.f64 D, D",
+    "cvt.rmi.f64.f64 D, D",
+    "cvt.rn.f64.s64 D, D",
+    "cvt.rn.f64.u32 D, W",
+    "cvt.rzi.s32.f64 W, D",
+    "cvt.rn.f32.f64 W, D",
+    "setp.ltu.f64 %p, D, D",
+    "setp.ge.f64 %p, D, D",
+    "mul.wide.s16 W, H, H",
+    "mul.f32 W, W, W",
+    "fma.rn.f32 W, W, W, W",
 };
 
 static void say_operation(text *t, const char *guard) {
@@ -651,7 +684,8 @@ static void say_shuffle(text *t) {
 static void say_accesses(text *t) {
     t->size = 0;
     say(t, HEAD ".entry k(.param .u64 p, .param .u64 u) {\n.reg .b32 %%w<5>, %%i, %%s, %%l, %%t;\n"
-                ".reg .b16 %%h<5>; .reg .b64 %%d<5>, %%b, %%o, %%x; .reg .pred %%p, %%q;\n"
+                ".reg .b16 %%h<5>; .reg .b64 %%d<5>, %%b, %%o, %%x, %%z; .reg .pred %%p, %%q;\n"
+                ".local .align 16 .b8 q[1024];\nmov.u64 %%z, q;\nadd.u64 %%z, %%z, 0;\n"
                 ".shared .align 16 .b8 m[3072];\nld.param.u64 %%b, [p];\nmov.u32 %%t, %%tid.x;\n"
                 "mov.u32 %%l, %%laneid;\nshr.u32 %%i, %%t, 5;\nmul.lo.u32 %%i, %%i, 1024;\n"
                 "mov.u32 %%s, m;\nadd.u32 %%s, %%s, %%i;\nadd.u32 %%i, %%i, 1024;\n"
@@ -659,6 +693,10 @@ static void say_accesses(text *t) {
     for (unsigned n = 0; n < 32; n++) /* all that is read of shared memory was written */
         say(t, "shl.b32 %%i, %%l, 2;\nadd.u32 %%i, %%i, %%s;\nst.shared.u32 [%%i+%u], %%i;\n",
             n % 8 * 128);
+    for (unsigned n = 0, size; n < 1024; n += size) { /* nor of local memory */
+        size = n % 8 == 0 ? 1u << random_word() % 4 : n % 4 == 0 ? 1u << random_word() % 3 : 1;
+        say(t, "st.local.u%u [%%z+%u], %u;\n", size * 8, n, random_word() % 200);
+    }
     for (unsigned n = 0; n < REGISTERS; n++)
         say(t, "mul.lo.u32 %%w%u, %%t, %u;\ncvt.u16.u32 %%h%u, %%w%u;\ncvt.u64.u32 %%d%u, %%w%u;\n",
             n, n + 1, n, n, n, n);

@@ -60,6 +60,8 @@ static void write_entry(ptx_making *m) {
     acu_x86_long(x, X86_MOV, JIT_SITES, x86_at(X86_RAX, offsetof(ptx_worker, site)));
     acu_x86_long(x, X86_MOV, JIT_BANK, acu_jit_in_warp(offsetof(ptx_warp, base[PTX_BANK_WARP])));
     acu_x86_long_by(x, X86_MOV, acu_jit_in_frame(offsetof(jit_frame, count)), 0);
+    if (m->has_local)
+        acu_jit_write_local(m);
     acu_x86_jump_to(x, X86_RSI);
 }
 
@@ -168,6 +170,9 @@ static void load_after(ptx_making *m, const jit_aside *a) {
 static void write_handler(ptx_making *m, const jit_aside *a) {
     acu_jit_flush(m);
     call_handler(m, place_address(m, a));
+    for (uint32_t n = 1; n <= a->joined_with; n++)
+        if (a->op[n].full != acu_ptx_nothing)
+            call_handler(m, &a->op[n]);
     load_after(m, a);
 }
 
@@ -183,6 +188,32 @@ static void write_find(ptx_making *m, const jit_aside *a) {
     m->patterns[a->pattern] = a->known;
     acu_jit_find_pattern(m, a->pattern);
     m->patterns[a->pattern] = now;
+}
+
+enum { UNORDERED = 3 };
+
+void acu_jit_fix_two(ptx_making *m, unsigned one, unsigned other, unsigned constant) {
+    x86 *x = &m->x;
+    jit_aside *aside = acu_jit_aside(m, NULL);
+    if (!aside)
+        return; /* there is no memory, and the code is worth nothing */
+    acu_x86_vector_by(x, X86_CMPPS, 2, one, x86_in(other), UNORDERED); /* any of both is */
+    acu_x86_test_mask(x, 2);
+    aside->jumps[aside->jump_count++] = acu_x86_jump(x, X86_NOT_ZERO);
+    aside->is_nan = true;
+    aside->vectors[0] = (uint8_t)one;
+    aside->vectors[1] = (uint8_t)other;
+    aside->constant = constant;
+    aside->back = x->size;
+}
+
+static void write_fix(ptx_making *m, const jit_aside *a) {
+    x86 *x = &m->x;
+    for (unsigned n = 0; n < 2; n++) {
+        acu_x86_vector_by(x, X86_CMPPS, 2, a->vectors[n], x86_in(a->vectors[n]), UNORDERED);
+        acu_x86_masked(x, X86_LOAD, a->vectors[n], X86_NONE, x86_at(JIT_POOL, (int32_t)a->constant),
+                       2);
+    }
 }
 
 /* Begins the machine code at an operation where vectors have values. */
@@ -204,7 +235,9 @@ void acu_jit_write_asides(ptx_making *m) {
         for (unsigned i = 0; i < a->jump_count; i++)
             acu_x86_land(&m->x, a->jumps[i], m->x.size);
         memcpy(m->groups, a->before, sizeof m->groups);
-        if (a->is_skipped)
+        if (a->is_nan)
+            write_fix(m, a);
+        else if (a->is_skipped)
             write_skip(m, a);
         else if (a->op)
             write_handler(m, a);
@@ -336,7 +369,7 @@ static void settle(ptx_making *m, const ptx_op *op) {
 }
 
 void acu_jit_plain(ptx_making *m, const ptx_op *op) {
-    if (op->full == acu_ptx_nothing)
+    if (op->full == acu_ptx_nothing || m->at < m->joined_end)
         return;
     m->now++;
     m->wanted_count = 0;
@@ -384,6 +417,15 @@ static void write_pool(ptx_making *m) {
     fill_words(pool, JIT_CONTROL, 16, 0x1f80, 0x2000);
     fill_words(pool, JIT_LOW_2, 64, 3, 0);
     fill_words(pool, JIT_SHORT, 64, 0xffff, 0);
+    fill_words(pool, JIT_UPPER, 64, 0xffff0000, 0);
+    fill_words(pool, JIT_NAN_UPPER, 64, 0x7fff0000, 0);
+    fill_words(pool, JIT_BELOW_HALF, 64, 0x7fff, 0);
+    fill_words(pool, JIT_ONE_WORD, 64, 1, 0);
+    for (unsigned n = 0; n < 16; n++) {
+        pool[JIT_SIGN_WIDE / 4 + n] = n % 2 ? UINT32_C(1) << 31 : 0;
+        pool[JIT_SIZE_WIDE / 4 + n] = n % 2 ? INT32_MAX : UINT32_MAX;
+        pool[JIT_ONE_WIDE / 4 + n] = n % 2 ? 0x3ff00000 : 0;
+    }
     for (unsigned n = 0; n < 16; n++)
         pool[JIT_ODD / 4 + n] = (UINT32_C(1) << n) - 1;
     acu_x86_bytes(&m->x, pool, sizeof pool);
@@ -402,10 +444,22 @@ static char *executable(const x86 *x) {
     return NULL;
 }
 
+/* Returns an operation without its guard. */
+static const ptx_op *access_of(const ptx_op *op) {
+    return acu_ptx_is_guarded(op->full) ? op->more : op;
+}
+
 static void translate(ptx_making *m, ptx_jit *jit) {
     write_pool(m);
     write_entry(m);
     acu_jit_write_classify(m);
+    if (m->has_local)
+        acu_jit_write_store_same(m);
+    for (uint32_t n = 0; n < m->code->count; n++) {
+        const ptx_op *op = access_of(&m->code->ops[n]);
+        if (acu_jit_access_kind(op) == 2)
+            acu_jit_write_store_all(m, op->more);
+    }
     m->mask_bits = acu_jit_in_warp(offsetof(ptx_warp, mask));
     m->mask_words = acu_jit_in_warp(offsetof(ptx_warp, lanes));
     for (unsigned full = 0; full < 2; full++) {
@@ -424,6 +478,15 @@ static void translate(ptx_making *m, ptx_jit *jit) {
                         "interpreted\n");
 }
 
+static bool has_local(const ptx_code *code) {
+    for (uint32_t n = 0; n < code->count; n++) {
+        const ptx_op *op = access_of(&code->ops[n]);
+        if (acu_jit_access_kind(op) && ((const ptx_access *)op->more)->space == PTX_LOCAL)
+            return true;
+    }
+    return false;
+}
+
 static void make(ptx_jit *jit, const ptx_code *code, ptx_jit_use use, bool in_rows) {
     const bool wide = code->level == PTX_AVX512 && use != PTX_JIT_AVX2;
     if (code->level < PTX_AVX2)
@@ -431,6 +494,7 @@ static void make(ptx_jit *jit, const ptx_code *code, ptx_jit_use use, bool in_ro
     ptx_making m = {.code = code,
                     .wide = wide,
                     .in_rows = in_rows,
+                    .has_local = has_local(code),
                     .width = wide ? 64 : 32,
                     .vectors = wide ? 2 : 4,
                     .group_count = wide ? 13 : 3,

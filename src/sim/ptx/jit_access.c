@@ -11,6 +11,7 @@
 #include "sim/ptx/lower_inside.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /* ---- patterns ---- */
 
@@ -169,7 +170,7 @@ static unsigned bytes_of_lane(const ptx_access *access) {
 
 /* Returns whether only code for lanes that lie anyhow does the access. */
 static bool is_anyhow(const ptx_making *m, const ptx_access *access) {
-    return m->masked || access->count > 1 || access->size < 4;
+    return m->masked || access->count > 1 || access->size < 4 || access->space == PTX_LOCAL;
 }
 
 /* Returns the pattern of an address, and what is to be added to it. */
@@ -184,6 +185,9 @@ static unsigned pattern_of(ptx_making *m, const ptx_op *op, const ptx_access *ac
     if (found && !found->is_late && acu_jit_version(m, found->root) != found->root_version)
         found = NULL;
     *sum = found ? *found : (jit_sum){.root = op->a, .root_version = acu_jit_version(m, op->a)};
+    if (access->space == PTX_LOCAL && !access->narrow && !sum->scale &&
+        acu_jit_is_uniform(m, sum->root))
+        return JIT_NO_PATTERN;
     const jit_known_pattern wanted = {.root = sum->root,
                                       .version = sum->root_version,
                                       .narrow = access->narrow,
@@ -298,6 +302,12 @@ static void load_ends(ptx_making *m, const ptx_op *op, unsigned pattern, const j
         acu_x86_long(x, n ? X86_ADD : X86_MOV, X86_R8, acu_jit_memory(m, sum->added[n], 0));
     if (sum->count && op->value)
         acu_x86_long_by(x, X86_ADD, x86_in(X86_R8), (int32_t)op->value);
+    if (pattern == JIT_NO_PATTERN) {
+        acu_x86_long(x, X86_ADD, X86_R8, acu_jit_memory(m, sum->root, 0));
+        acu_x86_long(x, X86_MOV, X86_RAX, x86_in(X86_R8));
+        acu_x86_long(x, X86_MOV, X86_RDX, x86_in(X86_R8));
+        return;
+    }
     acu_x86_long(x, X86_MOV, X86_RAX, pattern_at(pattern, offsetof(jit_pattern, low)));
     acu_x86_long(x, X86_MOV, X86_RDX, pattern_at(pattern, offsetof(jit_pattern, high)));
     acu_x86_long(x, X86_ADD, X86_RAX, x86_in(X86_R8));
@@ -314,6 +324,28 @@ static void check_shared(ptx_making *m, jit_aside *aside, unsigned size) {
     acu_x86_long(x, X86_CMP, X86_RDX, x86_in(X86_R9));
     leave_if(m, aside, X86_ABOVE);
     acu_x86_long(x, X86_ADD, X86_R8, x86_at(X86_RCX, offsetof(ptx_block, shared)));
+}
+
+/* Leaves unless the addresses are local memory; adds to R8 what leads from them to the bytes of the
+ * first lane's. What all lanes have is less than a word can count. */
+static void check_local(ptx_making *m, jit_aside *aside, unsigned size) {
+    x86 *x = &m->x;
+    acu_x86_long(x, X86_MOV, X86_R9, acu_jit_in_warp(offsetof(ptx_warp, local_bytes)));
+    acu_x86_long_by(x, X86_CMP, x86_in(X86_R9), 1 << 25);
+    leave_if(m, aside, X86_NOT_BELOW);
+    acu_x86_long_by(x, X86_SUB, x86_in(X86_R9), (int32_t)size);
+    leave_if(m, aside, X86_BELOW);
+    acu_x86_long(x, X86_CMP, X86_RDX, x86_in(X86_R9));
+    leave_if(m, aside, X86_ABOVE);
+    acu_x86_long(x, X86_ADD, X86_R8, acu_jit_in_warp(offsetof(ptx_warp, local)));
+}
+
+void acu_jit_check_local(ptx_making *m, const ptx_op *op, jit_aside *aside, unsigned size) {
+    const jit_sum address = {.root = op->a};
+    load_ends(m, op, JIT_NO_PATTERN, &address);
+    acu_x86_test_bits(&m->x, X86_RAX, ((const ptx_access *)op->more)->size - 1u);
+    leave_if(m, aside, X86_NOT_ZERO);
+    check_local(m, aside, size);
 }
 
 /* Leaves where the bytes are not in the allocation that the operation accessed last. The address in
@@ -347,8 +379,12 @@ static void check(ptx_making *m, const ptx_op *op, unsigned pattern, const jit_s
     leave_if(m, aside, X86_NOT_ZERO);
     if (access->space == PTX_SHARED)
         check_shared(m, aside, bytes);
+    else if (access->space == PTX_LOCAL)
+        check_local(m, aside, bytes);
     else
         check_global(m, aside, op, bytes);
+    if (pattern == JIT_NO_PATTERN)
+        return;
     acu_x86_long(x, X86_MOV, X86_RSI, pattern_at(pattern, offsetof(jit_pattern, kind)));
     acu_x86_long_by(x, X86_CMP, x86_in(X86_RSI), JIT_CONSECUTIVE);
 }
@@ -375,8 +411,9 @@ static void load_all(ptx_making *m, const ptx_op *op, unsigned pattern, x86_vect
 static void write_load_anyhow(ptx_making *m, const ptx_op *op, unsigned pattern, jit_aside *aside) {
     x86 *x = &m->x;
     const ptx_access *access = op->more;
-    leave_if(m, aside, X86_NOT_ABOVE);
-    if (access->size < 4) {
+    if (pattern != JIT_NO_PATTERN)
+        leave_if(m, aside, X86_NOT_ABOVE);
+    if (access->size < 4 || access->space == PTX_LOCAL) {
         acu_jit_load_anyhow(m, access, pattern, false);
         return;
     }
@@ -415,7 +452,8 @@ static void write_store(ptx_making *m, const ptx_op *op, unsigned pattern, jit_a
     x86 *x = &m->x;
     const ptx_access *access = op->more;
     if (is_anyhow(m, access)) {
-        leave_if(m, aside, X86_NOT_ABOVE);
+        if (pattern != JIT_NO_PATTERN)
+            leave_if(m, aside, X86_NOT_ABOVE);
         acu_jit_store_anyhow(m, access, pattern);
         return;
     }
@@ -446,18 +484,24 @@ static bool has_size(const ptx_access *access, int kind) {
     return kind == 2 || access->register_size == 4 || access->register_size == 2;
 }
 
-/* Returns whether the access has a translation. A vector that other threads may wait for is one
- * copy of the processor, which several gathers are not. */
+/* Returns whether other threads may change what a vector is loaded from, or see what it is stored
+ * to, so that it has to be one copy of the processor, which several gathers are not. */
+static bool is_one_copy(const ptx_making *m, const ptx_op *op) {
+    return m->code->spins && ((const ptx_access *)op->more)->space != PTX_LOCAL &&
+           !strstr(op->instruction->opcode, ".nc");
+}
+
+/* Returns whether the access has a translation. */
 static bool is_known(const ptx_making *m, const ptx_op *op, int kind) {
     const ptx_access *access = op->more;
     const bool near =
-        access->space == PTX_SHARED ||
+        access->space == PTX_SHARED || access->space == PTX_LOCAL ||
         ((access->space == PTX_GLOBAL || access->space == PTX_GENERIC) && !access->narrow);
     const bool fits =
         op->value >= INT32_MIN / 2 && op->value <= INT32_MAX / 2 && op->site < 1000000;
     const bool single = access->count == 1 && access->slots[0] != UINT32_MAX;
     return near && fits && has_size(access, kind) &&
-           (single || (access->count <= 4 && !m->code->spins));
+           (single || (access->count <= 4 && !is_one_copy(m, op)));
 }
 
 /* Jumps over the access where no lane executes it; returns the number of the code aside, which has
@@ -492,6 +536,8 @@ bool acu_jit_access(ptx_making *m, const ptx_op *op, const ptx_op *inner) {
     const int kind = acu_jit_access_kind(inner);
     if (!kind || !is_known(m, inner, kind))
         return false;
+    if (kind == 2 && access->space == PTX_LOCAL && acu_jit_join_stores(m, inner))
+        return true;
     const size_t skipped = skip_if_none(m);
     jit_sum sum;
     const unsigned pattern = pattern_of(m, inner, access, &sum);

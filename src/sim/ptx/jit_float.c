@@ -137,10 +137,92 @@ bool acu_jit_fused_double(ptx_making *m, const ptx_op *op, const jit_row *k) {
     return true;
 }
 
+/* Changes the sign of a, but NaN is quiet and keeps it. `predicate`: a constant of the pool. */
+bool acu_jit_signed_double(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    x86 *x = &m->x;
+    acu_jit_want(m, op->a, 8);
+    acu_jit_begin(m, op->d, 8);
+    for (unsigned i = 0; i < vectors_of(m, 8); i++) {
+        const unsigned a = acu_jit_load(m, op->a, 8, i, JIT_T1);
+        acu_x86_vector(x, k->vector, JIT_T0, a, pool(64u * k->predicate));
+        acu_x86_vector(x, X86_ADDPD, JIT_T2, a, x86_in(a));
+        take_where(m, 8, UNORDERED, a, a, JIT_T0, x86_in(JIT_T2));
+        acu_jit_put(m, op->d, 8, i);
+    }
+    return true;
+}
+
+/* The processor's NaN is that of the operand. `is_signed`: a is what 1 is divided by. */
+bool acu_jit_unary_double(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    x86 *x = &m->x;
+    if (!m->wide && k->vector != X86_SQRTPD && k->vector != X86_DIVPD && k->vector != X86_ROUNDPD)
+        return false;
+    acu_jit_want(m, op->a, 8);
+    acu_jit_begin(m, op->d, 8);
+    for (unsigned i = 0; i < vectors_of(m, 8); i++) {
+        const x86_place a = acu_jit_source(m, op->a, 8, i);
+        if (k->is_signed)
+            acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, pool(JIT_ONE_WIDE));
+        if (k->vector == X86_ROUNDPD)
+            acu_x86_vector_by(x, k->vector, JIT_T0, X86_NONE, a, k->predicate | 8);
+        else
+            acu_x86_vector(x, k->vector, JIT_T0, k->is_signed ? JIT_T0 : X86_NONE, a);
+        acu_jit_put(m, op->d, 8, i);
+    }
+    return true;
+}
+
 /* ---- conversions ---- */
+
+/* Makes 16 words, in JIT_T0, of vectors 2i and 2i + 1 of 64 bits. AVX-512 only. */
+static void narrow_two(ptx_making *m, const ptx_op *op, const jit_row *k, unsigned i) {
+    x86 *x = &m->x;
+    for (unsigned half = 0; half < 2; half++)
+        acu_x86_rounded(x, k->vector, JIT_T0 + half, X86_NONE,
+                        acu_jit_load(m, op->a, 8, 2 * i + half, JIT_T2), k->predicate);
+    acu_x86_vector_by(x, X86_INSERT256, JIT_T0, JIT_T0, x86_in(JIT_T1), 1);
+}
+
+/* An integer of 32 bits: the processor has the lowest one for NaN, as a GPU has, and for all that
+ * does not fit. */
+bool acu_jit_word_of_double(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    enum { ABOVE = 0x1e };
+    x86 *x = &m->x;
+    if (!m->wide)
+        return false;
+    acu_jit_want(m, op->a, 8);
+    acu_jit_begin(m, op->d, 4);
+    for (unsigned i = 0; i < m->vectors; i++) {
+        narrow_two(m, op, k, i);
+        for (unsigned half = 0; half < 2; half++)
+            acu_x86_vector_by(x, X86_CMPPD, 2 + half,
+                              acu_jit_load(m, op->a, 8, 2 * i + half, JIT_T2), pool(JIT_ZERO),
+                              ABOVE);
+        acu_x86_join_masks(x, 8, 2, 3, 2);
+        acu_x86_vector(x, X86_LOAD, JIT_T1, X86_NONE, pool(JIT_SIGN));
+        acu_x86_masked_by(x, X86_PCMPUD, 2, JIT_T0, x86_in(JIT_T1), 2, 0);
+        acu_x86_masked(x, X86_LOAD, JIT_T0, X86_NONE, pool(JIT_NAN), 2); /* 0x7fffffff */
+        acu_jit_put(m, op->d, 4, i);
+    }
+    return true;
+}
+
+bool acu_jit_float_of_double(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    if (!m->wide)
+        return false;
+    acu_jit_want(m, op->a, 8);
+    acu_jit_begin(m, op->d, 4);
+    for (unsigned i = 0; i < m->vectors; i++) {
+        narrow_two(m, op, k, i);
+        acu_jit_put(m, op->d, 4, i);
+    }
+    return true;
+}
 
 /* Widens vector i of 32 bits, or narrows two of 64 bits into it. */
 bool acu_jit_widen_float(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    if (!m->wide && k->vector == X86_CVTUDQ2PD)
+        return false;
     acu_jit_want(m, op->a, 4);
     acu_jit_begin(m, op->d, 8);
     for (unsigned i = 0; i < vectors_of(m, 8); i++) {

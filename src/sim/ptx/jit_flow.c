@@ -390,7 +390,7 @@ static void write_begin(ptx_making *m, uint32_t n) {
 
 void acu_jit_write_all(ptx_making *m, uint32_t *begins) {
     const ptx_code *code = m->code;
-    m->count = 0;
+    m->count = m->joined_end = 0;
     m->begins = begins;
     m->jump_count = 0;
     m->exit = m->x.size;

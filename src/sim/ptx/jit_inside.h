@@ -37,17 +37,24 @@ enum {
     JIT_ONES = 1152, /* words: all bits */
     JIT_ONE = 1216,  /* floats */
     JIT_ZERO = 1280,
-    JIT_ALL = 1344,       /* words: all bits, for each lane */
-    JIT_EVEN = 1472,      /* words: 0, 2, 4, … */
-    JIT_LOW_2 = 1536,     /* words: 3 */
-    JIT_SHORT = 1600,     /* 0xffff */
-    JIT_ODD = 1664,       /* words: bits that a multiple of 1, 2, 4, … does not have */
-    JIT_ODD_WORDS = 1728, /* words: 1, 3, 5, … */
-    JIT_31 = 1792,        /* words: 31, */
-    JIT_32 = 1856,        /* and 32 */
-    JIT_2_31 = 1920,      /* floats */
-    JIT_CONTROL = 1984,   /* words: what the processor's control of floats is, by x86_rounding */
-    JIT_POOL_BYTES = 2048,
+    JIT_ALL = 1344,        /* words: all bits, for each lane */
+    JIT_EVEN = 1472,       /* words: 0, 2, 4, … */
+    JIT_LOW_2 = 1536,      /* words: 3 */
+    JIT_SHORT = 1600,      /* 0xffff */
+    JIT_ODD = 1664,        /* words: bits that a multiple of 1, 2, 4, … does not have */
+    JIT_ODD_WORDS = 1728,  /* words: 1, 3, 5, … */
+    JIT_31 = 1792,         /* words: 31, */
+    JIT_32 = 1856,         /* and 32 */
+    JIT_2_31 = 1920,       /* floats */
+    JIT_CONTROL = 1984,    /* words: what the processor's control of floats is, by x86_rounding */
+    JIT_UPPER = 2048,      /* words: 0xffff0000, */
+    JIT_NAN_UPPER = 2112,  /* 0x7fff0000, */
+    JIT_BELOW_HALF = 2176, /* 0x7fff, */
+    JIT_ONE_WORD = 2240,   /* and 1 */
+    JIT_SIGN_WIDE = 2304,  /* the sign of f64, */
+    JIT_SIZE_WIDE = 2368,  /* its other bits, */
+    JIT_ONE_WIDE = 2432,   /* and 1 */
+    JIT_POOL_BYTES = 2496,
 };
 
 /* How the addresses of a warp lie: each vector's lanes have the same one, or consecutive ones, or
@@ -64,7 +71,7 @@ typedef struct jit_pattern {
         offset[PTX_LANES]; /* with JIT_SCATTERED and JIT_SAME, and how far each lane is from it */
     uint64_t unused;
 } jit_pattern;
-enum { JIT_PATTERNS = 12 };
+enum { JIT_PATTERNS = 12, JIT_NO_PATTERN = JIT_PATTERNS }; /* all lanes have one local address */
 
 /* The frame of the machine code. */
 typedef struct jit_frame {
@@ -77,6 +84,8 @@ typedef struct jit_frame {
     uint64_t low_bits;            /* of an address */
     uint32_t words[16];           /* of a vector that is widened */
     uint32_t compared[PTX_LANES]; /* AVX2: the last comparison, as words */
+    int32_t local[PTX_LANES];     /* how far each lane's local memory is from the first one's */
+    int32_t offset[PTX_LANES];    /* and that of what it stores there */
     uint64_t unused;
 } jit_frame;
 
@@ -120,8 +129,9 @@ typedef struct jit_known_pattern {
 /* Code behind that of a block, to which it seldom jumps: a call of a handler; or one of the code
  * that finds the pattern of a value. */
 typedef struct jit_aside {
-    const ptx_op *op; /* NULL: there is no handler to call */
-    bool is_skipped;  /* no lane executes it: nothing is called */
+    const ptx_op *op;     /* NULL: there is no handler to call */
+    uint32_t joined_with; /* operations behind it, which are done with it */
+    bool is_skipped;      /* no lane executes it: nothing is called */
     size_t jumps[8];
     unsigned jump_count;
     size_t back;
@@ -131,6 +141,9 @@ typedef struct jit_aside {
     unsigned pattern; /* the pattern that it finds */
     jit_known_pattern known;
     jit_sum address; /* of the handler's access, where it is late */
+    bool is_nan;     /* it gives floats of two vectors that are NaN the bits of a constant */
+    uint8_t vectors[2];
+    unsigned constant;
 } jit_aside;
 
 typedef struct jit_jump {
@@ -158,6 +171,7 @@ typedef struct ptx_making {
     const ptx_code *code;
     bool wide;        /* AVX-512 */
     bool in_rows;     /* consecutive elements are likely */
+    bool has_local;   /* there are accesses of local memory */
     unsigned width;   /* bytes of a vector */
     unsigned vectors; /* of a value of 32 bits */
     unsigned group_count;
@@ -207,8 +221,11 @@ typedef struct ptx_making {
     unsigned moved_count; /* copies in the frame */
     jit_known_pattern patterns[JIT_PATTERNS];
     unsigned pattern_count;
-    size_t classify[2][2]; /* code that finds patterns: [narrow][elements of 8 bytes] */
-    size_t place_lanes[2]; /* those of lanes that lie anyhow: [narrow] */
+    size_t classify[2][2];  /* code that finds patterns: [narrow][elements of 8 bytes] */
+    size_t store_same[9];   /* code that stores one value for all lanes, by its size; 0: none */
+    uint32_t joined_end;    /* operations before this one have been translated with another one */
+    size_t store_all[5][5]; /* code of stores for all lanes, by half the sizes; 0: none */
+    size_t place_lanes[2];  /* those of lanes that lie anyhow: [narrow] */
 
     ptx_op *copies; /* of accesses, whose address is elsewhere; the code owns them */
     uint32_t copy_count;
@@ -233,6 +250,8 @@ static inline x86_place acu_jit_in_frame(size_t offset) {
  * into the vector `temporary` if it is in memory, and returns the vector. */
 x86_place acu_jit_source(ptx_making *m, ptx_slot slot, unsigned size, unsigned i);
 unsigned acu_jit_load(ptx_making *m, ptx_slot slot, unsigned size, unsigned i, unsigned temporary);
+/* Returns whether no vectors have the value, but memory. */
+bool acu_jit_is_in_memory(const ptx_making *m, ptx_slot slot);
 /* Returns memory of a slot. */
 x86_place acu_jit_memory(const ptx_making *m, ptx_slot slot, size_t offset);
 /* Says that the operation reads the value, and keeps it in vectors if there are some. */
@@ -348,8 +367,13 @@ struct jit_row {
 };
 jit_translate acu_jit_convert_size, acu_jit_resize, acu_jit_take_part, acu_jit_put_two,
     acu_jit_shift_short, acu_jit_compare_shorts, acu_jit_rounded, acu_jit_double,
-    acu_jit_fused_double, acu_jit_widen_float, acu_jit_float_of_short, acu_jit_integer_of_float;
+    acu_jit_fused_double, acu_jit_signed_double, acu_jit_unary_double, acu_jit_word_of_double,
+    acu_jit_float_of_double, acu_jit_halves, acu_jit_float_of_half, acu_jit_half_of_float,
+    acu_jit_pair_of_floats, acu_jit_widen_float, acu_jit_float_of_short, acu_jit_integer_of_float;
 
+/* Gives the floats of two vectors that are NaN the bits of a constant of the pool, from code aside:
+ * few ever are, and nobody waits for the comparison. AVX-512 only. */
+void acu_jit_fix_two(ptx_making *m, unsigned one, unsigned other, unsigned constant);
 /* Writes JIT_T0 to vector i of a value that has been begun. */
 void acu_jit_put(ptx_making *m, ptx_slot slot, unsigned size, unsigned i);
 /* Makes shorts of the words in JIT_T0, and writes them to a register; uses JIT_T1 and JIT_T2. */
@@ -373,6 +397,18 @@ bool acu_jit_access(ptx_making *m, const ptx_op *op, const ptx_op *inner);
  * have one address. R9 has the bytes of the first active lane. */
 void acu_jit_load_anyhow(ptx_making *m, const ptx_access *access, unsigned pattern, bool is_same);
 void acu_jit_store_anyhow(ptx_making *m, const ptx_access *access, unsigned pattern);
+/* Writes the code that stores an access's elements for all lanes one by one, if there is none:
+ * RSI has the lanes' offsets from R9, and RDI the elements. */
+void acu_jit_write_store_all(ptx_making *m, const ptx_access *access);
+/* Translates stores of constants side by side in local memory, from this one on, as one; false:
+ * there are no others. */
+bool acu_jit_join_stores(ptx_making *m, const ptx_op *op);
+/* Writes the code that stores R10 for all lanes, from R9 on. */
+void acu_jit_write_store_same(ptx_making *m);
+/* Writes the check of a local access of all lanes; then R8 has the bytes of the first one. */
+void acu_jit_check_local(ptx_making *m, const ptx_op *op, jit_aside *aside, unsigned size);
+/* Computes `local` of the frame. */
+void acu_jit_write_local(ptx_making *m);
 /* Writes a call that finds the pattern of such lanes; RDI and RSI have the addresses and the
  * pattern, of accesses of so many bytes. */
 void acu_jit_place_lanes(ptx_making *m, bool is_narrow, unsigned bytes);

@@ -31,6 +31,22 @@ static void fix_nan(ptx_making *m, unsigned vector) {
     acu_x86_vector_by(x, X86_BLENDVPS, vector, vector, pool(JIT_NAN), JIT_T2 << 4);
 }
 
+/* Returns whether all vectors of a result are there when the last one is computed, so that NaN is
+ * looked for in both at once. */
+static bool fixes_two(const ptx_making *m, const ptx_op *op, const jit_row *k) {
+    return m->wide && k->is_float && k->size == 4 && !m->masked_by_guard &&
+           !acu_jit_is_in_memory(m, op->d);
+}
+
+/* Makes the one NaN of any in vector number i of a result, or later, where `two`. */
+static void fix(ptx_making *m, const ptx_op *op, const jit_row *k, bool two, unsigned i,
+                unsigned d) {
+    if (k->is_float && !two)
+        fix_nan(m, d);
+    else if (two && i)
+        acu_jit_fix_two(m, acu_jit_target(m, op->d, 4, 0), d, JIT_NAN);
+}
+
 static void want_all(ptx_making *m, const ptx_op *op, const jit_row *k, unsigned count) {
     const ptx_slot slots[] = {op->a, op->b, op->c};
     for (unsigned n = 0; n < count; n++)
@@ -40,12 +56,12 @@ static void want_all(ptx_making *m, const ptx_op *op, const jit_row *k, unsigned
 static bool binary(ptx_making *m, const ptx_op *op, const jit_row *k) {
     want_all(m, op, k, 2);
     acu_jit_begin(m, op->d, k->size);
+    const bool two = fixes_two(m, op, k);
     for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
         unsigned a = acu_jit_load(m, op->a, k->size, i, JIT_T1),
                  d = acu_jit_target(m, op->d, k->size, i);
         acu_x86_vector(&m->x, k->vector, d, a, acu_jit_source(m, op->b, k->size, i));
-        if (k->is_float)
-            fix_nan(m, d);
+        fix(m, op, k, two, i, d);
         acu_jit_done(m, op->d, k->size, i);
     }
     return true;
@@ -55,6 +71,7 @@ static bool binary(ptx_making *m, const ptx_op *op, const jit_row *k) {
 static bool with_pool(ptx_making *m, const ptx_op *op, const jit_row *k) {
     acu_jit_want(m, op->a, k->size);
     acu_jit_begin(m, op->d, k->size);
+    const bool two = fixes_two(m, op, k);
     for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
         x86_place constant = pool(64u * k->predicate);
         unsigned d;
@@ -68,8 +85,7 @@ static bool with_pool(ptx_making *m, const ptx_op *op, const jit_row *k) {
             d = acu_jit_target(m, op->d, k->size, i);
             acu_x86_vector(&m->x, k->vector, d, a, constant);
         }
-        if (k->is_float)
-            fix_nan(m, d);
+        fix(m, op, k, two, i, d);
         acu_jit_done(m, op->d, k->size, i);
     }
     return true;
@@ -80,11 +96,11 @@ static bool unary(ptx_making *m, const ptx_op *op, const jit_row *k) {
         return false;
     acu_jit_want(m, op->a, k->size);
     acu_jit_begin(m, op->d, k->size);
+    const bool two = fixes_two(m, op, k);
     for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
         unsigned d = acu_jit_target(m, op->d, k->size, i);
         acu_x86_vector(&m->x, k->vector, d, X86_NONE, acu_jit_source(m, op->a, k->size, i));
-        if (k->is_float)
-            fix_nan(m, d);
+        fix(m, op, k, two, i, d);
         acu_jit_done(m, op->d, k->size, i);
     }
     return true;
@@ -146,6 +162,7 @@ static bool fused(ptx_making *m, const ptx_op *op, const jit_row *k) {
     x86 *x = &m->x;
     want_all(m, op, k, 3);
     acu_jit_begin(m, op->d, 4);
+    const bool two = fixes_two(m, op, k);
     for (unsigned i = 0; i < m->vectors; i++) {
         unsigned d = acu_jit_target(m, op->d, 4, i);
         x86_place a = acu_jit_source(m, op->a, 4, i), b = acu_jit_source(m, op->b, 4, i),
@@ -159,7 +176,7 @@ static bool fused(ptx_making *m, const ptx_op *op, const jit_row *k) {
                 acu_x86_vector(x, X86_LOAD, d, X86_NONE, c);
             acu_x86_vector(x, X86_FMADD231PS, d, acu_jit_load(m, op->a, 4, i, JIT_T1), b);
         }
-        fix_nan(m, d);
+        fix(m, op, k, two, i, d);
         acu_jit_done(m, op->d, 4, i);
     }
     return true;
@@ -291,16 +308,48 @@ static bool multiply_high(ptx_making *m, const ptx_op *op, const jit_row *k) {
     return true;
 }
 
+/* d = a * b, of 16 bits each. */
+static bool multiply_shorts(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    x86 *x = &m->x;
+    const x86_vector widen = k->is_signed ? X86_PMOVSXWD : X86_PMOVZXWD;
+    acu_jit_begin(m, op->d, 4);
+    for (unsigned i = 0; i < m->vectors; i++) {
+        const size_t at = (size_t)i * m->width / 2;
+        acu_x86_vector(x, widen, JIT_T0, X86_NONE, acu_jit_memory(m, op->a, at));
+        acu_x86_vector(x, widen, JIT_T1, X86_NONE, acu_jit_memory(m, op->b, at));
+        acu_x86_vector(x, X86_PMULLD, JIT_T0, JIT_T0, x86_in(JIT_T1));
+        acu_jit_put(m, op->d, 4, i);
+    }
+    return true;
+}
+
 static bool multiply_long(ptx_making *m, const ptx_op *op, const jit_row *k) {
     return m->wide && binary(m, op, k);
+}
+
+/* Makes d the low 32 bits of a where not all lanes are active. */
+static void narrow_masked(ptx_making *m, const ptx_op *op) {
+    x86 *x = &m->x;
+    acu_jit_begin(m, op->d, 4);
+    for (unsigned i = 0; i < m->vectors; i++) {
+        for (unsigned half = 0; half < 2; half++)
+            acu_x86_vector(x, X86_PMOVQD, acu_jit_load(m, op->a, 8, 2 * i + half, JIT_T2), X86_NONE,
+                           x86_in(JIT_T0 + half));
+        acu_x86_vector_by(x, X86_INSERT256, JIT_T0, JIT_T0, x86_in(JIT_T1), 1);
+        acu_jit_put(m, op->d, 4, i);
+    }
 }
 
 /* d = the low 32 bits of a. */
 static bool narrow(ptx_making *m, const ptx_op *op, const jit_row *k) {
     (void)k;
-    if (!m->wide || m->masked)
+    if (!m->wide)
         return false;
     acu_jit_want(m, op->a, 8);
+    if (m->masked) {
+        narrow_masked(m, op);
+        return true;
+    }
     acu_jit_forget_one(m, op->d);
     acu_jit_wrote(m, op->d);
     for (unsigned i = 0; i < 2 * m->vectors; i++)
@@ -523,6 +572,8 @@ static const struct {
     {"mul.wide.s32", multiply_wide, X86_LOAD, 8, 0, true, false},
     {"mad.wide.u32", multiply_wide, X86_LOAD, 8, 1, false, false},
     {"mad.wide.s32", multiply_wide, X86_LOAD, 8, 1, true, false},
+    {"mul.wide.u16", multiply_shorts, X86_LOAD, 4, 0, false, false},
+    {"mul.wide.s16", multiply_shorts, X86_LOAD, 4, 0, true, false},
     {"cvt.u64.u32", convert_wide, X86_LOAD, 8, 0, false, false},
     {"cvt.s64.u32", convert_wide, X86_LOAD, 8, 0, false, false},
     {"cvt.u64.s32", convert_wide, X86_LOAD, 8, 0, true, false},
@@ -599,6 +650,20 @@ static const struct {
     {"div.rn.f64", acu_jit_double, X86_DIVPD, 8, 0, false, false},
     {"fma.rn.f64", acu_jit_fused_double, X86_LOAD, 8, 0, false, false},
     {"mad.rn.f64", acu_jit_fused_double, X86_LOAD, 8, 0, false, false},
+    {"neg.f64", acu_jit_signed_double, X86_PXOR, 8, JIT_SIGN_WIDE / 64, false, false},
+    {"abs.f64", acu_jit_signed_double, X86_PAND, 8, JIT_SIZE_WIDE / 64, false, false},
+    {"sqrt.rn.f64", acu_jit_unary_double, X86_SQRTPD, 8, 0, false, false},
+    {"rcp.rn.f64", acu_jit_unary_double, X86_DIVPD, 8, 0, true, false},
+    {"cvt.rni.f64.f64", acu_jit_unary_double, X86_ROUNDPD, 8, X86_NEAREST, false, false},
+    {"cvt.rzi.f64.f64", acu_jit_unary_double, X86_ROUNDPD, 8, X86_TO_ZERO, false, false},
+    {"cvt.rmi.f64.f64", acu_jit_unary_double, X86_ROUNDPD, 8, X86_DOWN, false, false},
+    {"cvt.rpi.f64.f64", acu_jit_unary_double, X86_ROUNDPD, 8, X86_UP, false, false},
+    {"cvt.rn.f64.s64", acu_jit_unary_double, X86_CVTQQ2PD, 8, 0, false, false},
+    {"cvt.rn.f64.u32", acu_jit_widen_float, X86_CVTUDQ2PD, 8, 0, false, false},
+    {"cvt.rni.s32.f64", acu_jit_word_of_double, X86_CVTPD2DQ, 4, X86_NEAREST, false, false},
+    {"cvt.rzi.s32.f64", acu_jit_word_of_double, X86_CVTPD2DQ, 4, X86_TO_ZERO, false, false},
+    {"cvt.rmi.s32.f64", acu_jit_word_of_double, X86_CVTPD2DQ, 4, X86_DOWN, false, false},
+    {"cvt.rn.f32.f64", acu_jit_float_of_double, X86_CVTPD2PS, 4, X86_NEAREST, false, false},
     {"cvt.f64.f32", acu_jit_widen_float, X86_CVTPS2PD, 8, 0, false, false},
     {"cvt.rn.f64.s32", acu_jit_widen_float, X86_CVTDQ2PD, 8, 0, false, false},
     {"cvt.rn.f32.u16", acu_jit_float_of_short, X86_LOAD, 4, 0, false, false},
@@ -609,6 +674,40 @@ static const struct {
     {"cvt.rzi.s32.f32", acu_jit_integer_of_float, X86_LOAD, 4, X86_TO_ZERO, true, false},
     {"cvt.rni.u32.f32", acu_jit_integer_of_float, X86_LOAD, 4, X86_NEAREST, false, false},
     {"cvt.rzi.u32.f32", acu_jit_integer_of_float, X86_LOAD, 4, X86_TO_ZERO, false, false},
+
+    {"add.f16", acu_jit_halves, X86_ADDPS, 2, 0, false, false},
+    {"add.rn.f16", acu_jit_halves, X86_ADDPS, 2, 0, false, false},
+    {"sub.f16", acu_jit_halves, X86_SUBPS, 2, 0, false, false},
+    {"sub.rn.f16", acu_jit_halves, X86_SUBPS, 2, 0, false, false},
+    {"mul.f16", acu_jit_halves, X86_MULPS, 2, 0, false, false},
+    {"mul.rn.f16", acu_jit_halves, X86_MULPS, 2, 0, false, false},
+    {"fma.rn.f16", acu_jit_halves, X86_FMADD213PS, 2, 0, false, false},
+    {"add.f16x2", acu_jit_halves, X86_ADDPS, 4, 0, false, false},
+    {"add.rn.f16x2", acu_jit_halves, X86_ADDPS, 4, 0, false, false},
+    {"sub.f16x2", acu_jit_halves, X86_SUBPS, 4, 0, false, false},
+    {"sub.rn.f16x2", acu_jit_halves, X86_SUBPS, 4, 0, false, false},
+    {"mul.f16x2", acu_jit_halves, X86_MULPS, 4, 0, false, false},
+    {"mul.rn.f16x2", acu_jit_halves, X86_MULPS, 4, 0, false, false},
+    {"fma.rn.f16x2", acu_jit_halves, X86_FMADD213PS, 4, 0, false, false},
+    {"add.bf16", acu_jit_halves, X86_ADDPS, 2, 0, true, false},
+    {"add.rn.bf16", acu_jit_halves, X86_ADDPS, 2, 0, true, false},
+    {"sub.bf16", acu_jit_halves, X86_SUBPS, 2, 0, true, false},
+    {"sub.rn.bf16", acu_jit_halves, X86_SUBPS, 2, 0, true, false},
+    {"mul.bf16", acu_jit_halves, X86_MULPS, 2, 0, true, false},
+    {"mul.rn.bf16", acu_jit_halves, X86_MULPS, 2, 0, true, false},
+    {"fma.rn.bf16", acu_jit_halves, X86_FMADD213PS, 2, 0, true, false},
+    {"add.bf16x2", acu_jit_halves, X86_ADDPS, 4, 0, true, false},
+    {"add.rn.bf16x2", acu_jit_halves, X86_ADDPS, 4, 0, true, false},
+    {"sub.bf16x2", acu_jit_halves, X86_SUBPS, 4, 0, true, false},
+    {"sub.rn.bf16x2", acu_jit_halves, X86_SUBPS, 4, 0, true, false},
+    {"mul.bf16x2", acu_jit_halves, X86_MULPS, 4, 0, true, false},
+    {"mul.rn.bf16x2", acu_jit_halves, X86_MULPS, 4, 0, true, false},
+    {"fma.rn.bf16x2", acu_jit_halves, X86_FMADD213PS, 4, 0, true, false},
+    {"cvt.f32.f16", acu_jit_float_of_half, X86_LOAD, 4, 0, false, false},
+    {"cvt.rn.f16.f32", acu_jit_half_of_float, X86_LOAD, 2, 0, false, false},
+    {"cvt.rn.f16x2.f32", acu_jit_pair_of_floats, X86_LOAD, 4, 0, false, false},
+    {"cvt.rn.bf16.f32", acu_jit_half_of_float, X86_LOAD, 2, 0, true, false},
+    {"cvt.rn.bf16x2.f32", acu_jit_pair_of_floats, X86_LOAD, 4, 0, true, false},
 
     {"and.pred", logic, X86_LOAD, 0, X86_AND, false, false},
     {"or.pred", logic, X86_LOAD, 0, X86_OR, false, false},
@@ -763,6 +862,14 @@ static void fill(void) {
                                   .predicate = floats[n].predicate,
                                   .is_float = true},
                         "f32");
+    for (size_t n = 0; n < sizeof floats / sizeof *floats; n++)
+        add_comparisons(floats[n].name,
+                        (jit_row){.translate = compare,
+                                  .vector = X86_CMPPD,
+                                  .size = 8,
+                                  .predicate = floats[n].predicate,
+                                  .is_float = true},
+                        "f64");
 }
 
 static const jit_row *find_known(const ptx_op *op) {

@@ -57,24 +57,37 @@ static void subtract_origin(ptx_making *m, bool is_narrow, unsigned i) {
     acu_x86_vector(x, X86_PAND, JIT_T0, JIT_T0, x86_in(JIT_T3));
 }
 
-/* Keeps the low words of JIT_T0 in the pattern; adds to JIT_T2 what differs from them. */
+/* Keeps the low words of JIT_T0 in the pattern; adds to JIT_T2 what differs from them. With AVX-512
+ * a vector of words, from two of JIT_T0, is also kept in JIT_T4 or JIT_T5: what was stored in two
+ * parts is not soon loaded as one. */
 static void keep_words(ptx_making *m, unsigned i) {
     x86 *x = &m->x;
     const x86_place words = offset_at((size_t)i * m->width / 2);
+    const unsigned both = JIT_T4 + i / 2;
     if (m->wide) {
-        acu_x86_vector(x, X86_PMOVQD, JIT_T0, X86_NONE, words);
+        const x86_place half = x86_in(i % 2 ? JIT_T3 : both);
+        acu_x86_vector(x, X86_PMOVQD, JIT_T0, X86_NONE, half);
+        if (i % 2) {
+            acu_x86_vector_by(x, X86_INSERT256, both, both, x86_in(JIT_T3), 1);
+            acu_x86_vector(x, X86_STORE, both, X86_NONE, offset_at((size_t)i / 2 * m->width));
+        }
+        acu_x86_vector(x, X86_PMOVSXDQ, JIT_T3, X86_NONE, half);
     } else {
         acu_x86_vector(x, X86_LOAD, JIT_T3, X86_NONE, pool(JIT_EVEN));
         acu_x86_vector(x, X86_PERMD, JIT_T3, JIT_T3, x86_in(JIT_T0));
         acu_x86_vector_by(x, X86_EXTRACT128, JIT_T3, X86_NONE, words, 0);
+        acu_x86_vector(x, X86_PMOVSXDQ, JIT_T3, X86_NONE, words);
     }
-    acu_x86_vector(x, X86_PMOVSXDQ, JIT_T3, X86_NONE, words);
     acu_x86_vector(x, X86_PXOR, JIT_T3, JIT_T3, x86_in(JIT_T0));
     acu_x86_vector(x, X86_POR, JIT_T2, JIT_T2, x86_in(JIT_T3));
 }
 
 /* Joins the words of all vectors in JIT_T0. */
 static void join_vectors(ptx_making *m, x86_vector op) {
+    if (m->wide) {
+        acu_x86_vector(&m->x, op, JIT_T0, JIT_T4, x86_in(JIT_T5));
+        return;
+    }
     acu_x86_vector(&m->x, X86_LOAD, JIT_T0, X86_NONE, offset_at(0));
     for (unsigned i = 1; i < m->vectors; i++)
         acu_x86_vector(&m->x, op, JIT_T0, JIT_T0, offset_at((size_t)i * m->width));
@@ -127,13 +140,14 @@ static void write_one(ptx_making *m, bool is_narrow) {
             acu_x86_vector(x, X86_STORE, JIT_T0, X86_NONE, offset_at((size_t)i * m->width));
         else
             keep_words(m, i);
+        if (is_narrow && m->wide)
+            acu_x86_vector(x, X86_LOAD, JIT_T4 + i, X86_NONE, x86_in(JIT_T0));
     }
     const size_t far = jump_if_both(m, JIT_T2, JIT_T2);
     join_vectors(m, X86_POR);
     acu_x86_vector(x, X86_PBROADCASTD, JIT_T1, X86_NONE, x86_at(X86_RDX, 0));
     const size_t odd = jump_if_both(m, JIT_T0, JIT_T1);
-    for (unsigned part = 0; part < JIT_PARTS; part++)
-        acu_x86_store_long(x, in_pattern(offsetof(jit_pattern, at) + (size_t)8 * part), X86_R8);
+    acu_x86_store_long(x, in_pattern(offsetof(jit_pattern, at)), X86_R8);
     find_end(m, X86_PMINSD, offsetof(jit_pattern, low));
     acu_x86_long(x, X86_MOV, X86_R11, x86_in(X86_RAX));
     find_end(m, X86_PMAXSD, offsetof(jit_pattern, high));
@@ -194,6 +208,10 @@ void acu_jit_go_to_place_lanes(ptx_making *m, bool is_narrow, unsigned bytes) {
 /* Puts where the first active lane's bytes are into R9. */
 static void load_base(ptx_making *m, unsigned pattern, unsigned offset) {
     x86 *x = &m->x;
+    if (pattern == JIT_NO_PATTERN) {
+        acu_x86_lea(x, X86_R9, x86_at(X86_R8, (int32_t)offset));
+        return;
+    }
     acu_x86_long(x, X86_MOV, X86_R9,
                  acu_jit_in_frame(offsetof(jit_frame, patterns) + pattern * sizeof(jit_pattern) +
                                   offsetof(jit_pattern, at)));
@@ -205,6 +223,31 @@ static void load_base(ptx_making *m, unsigned pattern, unsigned offset) {
 static x86_place pattern_offset(unsigned pattern, size_t bytes) {
     return acu_jit_in_frame(offsetof(jit_frame, patterns) + pattern * sizeof(jit_pattern) +
                             offsetof(jit_pattern, offset) + bytes);
+}
+
+void acu_jit_write_local(ptx_making *m) {
+    x86 *x = &m->x;
+    acu_x86_vector(x, X86_PBROADCASTD, JIT_T0, X86_NONE,
+                   acu_jit_in_warp(offsetof(ptx_warp, local_stride)));
+    for (unsigned i = 0; i < m->vectors; i++) {
+        acu_x86_vector(x, X86_PMULLD, JIT_T1, JIT_T0, pool(JIT_LANES + i * m->width));
+        acu_x86_vector(x, X86_STORE, JIT_T1, X86_NONE,
+                       acu_jit_in_frame(offsetof(jit_frame, local) + (size_t)i * m->width));
+    }
+}
+
+/* Puts how far the elements of lanes are from the first active one's address into JIT_T1: of
+ * those from the byte `at` of the pattern's words on. */
+static void load_offsets(ptx_making *m, unsigned pattern, const ptx_access *access, size_t at) {
+    x86 *x = &m->x;
+    const x86_place local = acu_jit_in_frame(offsetof(jit_frame, local) + at);
+    if (pattern == JIT_NO_PATTERN) {
+        acu_x86_vector(x, X86_LOAD, JIT_T1, X86_NONE, local);
+        return;
+    }
+    acu_x86_vector(x, X86_LOAD, JIT_T1, X86_NONE, pattern_offset(pattern, at));
+    if (access->space == PTX_LOCAL)
+        acu_x86_vector(x, X86_PADDD, JIT_T1, JIT_T1, local);
 }
 
 /* Returns a mask of the active lanes of vector i, for a gather or a scatter: k1, or JIT_T2. */
@@ -231,13 +274,14 @@ static unsigned lanes_of(ptx_making *m, unsigned size, unsigned i) {
 }
 
 /* Loads one element of 4 or 8 bytes for each lane. */
-static void gather(ptx_making *m, unsigned pattern, ptx_slot slot, unsigned size, int32_t offset) {
+static void gather(ptx_making *m, unsigned pattern, const ptx_access *access, ptx_slot slot,
+                   int32_t offset) {
     x86 *x = &m->x;
+    const unsigned size = access->size;
     const unsigned lanes = m->width / size;
     for (unsigned i = 0; i < PTX_LANES / lanes; i++) {
         const unsigned d = acu_jit_target(m, slot, size, i), mask = lanes_of(m, size, i);
-        acu_x86_vector(x, X86_LOAD, JIT_T1, X86_NONE,
-                       pattern_offset(pattern, (size_t)i * lanes * 4));
+        load_offsets(m, pattern, access, (size_t)i * lanes * 4);
         acu_x86_vector(x, X86_PXOR, d, d, x86_in(d)); /* what it had is not waited for */
         acu_x86_gather(x, size == 4 ? X86_GATHERD : X86_GATHERQ, d, X86_R9, JIT_T1, offset, mask);
         acu_jit_done(m, slot, size, i);
@@ -268,9 +312,10 @@ static void gather_small(ptx_making *m, unsigned pattern, const ptx_access *acce
     x86 *x = &m->x;
     const uint8_t shift = access->size == 1 ? 24 : 16;
     const unsigned low = m->wide ? JIT_T4 : JIT_T3;
-    acu_x86_vector(x, X86_PBROADCASTD, JIT_T1, X86_NONE,
+    load_offsets(m, pattern, access, (size_t)i * m->width);
+    acu_x86_vector(x, X86_PBROADCASTD, low, X86_NONE,
                    acu_jit_in_frame(offsetof(jit_frame, low_bits)));
-    acu_x86_vector(x, X86_PADDD, JIT_T1, JIT_T1, pattern_offset(pattern, (size_t)i * m->width));
+    acu_x86_vector(x, X86_PADDD, JIT_T1, JIT_T1, x86_in(low));
     acu_x86_vector(x, X86_PAND, low, JIT_T1, pool(JIT_LOW_2));
     acu_x86_vector(x, X86_PXOR, JIT_T1, JIT_T1, x86_in(low));
     acu_x86_vector(x, X86_PXOR, JIT_T0, JIT_T0, x86_in(JIT_T0));
@@ -296,8 +341,40 @@ static void load_small(ptx_making *m, unsigned pattern, const ptx_access *access
     }
 }
 
+/* Puts element n of the words in JIT_T4 into JIT_T0, as words. */
+static void take_small(ptx_making *m, const ptx_access *access, unsigned n) {
+    x86 *x = &m->x;
+    const unsigned bits = 8u * access->size;
+    acu_x86_shift_by(x, X86_SHIFT_PSLLD, JIT_T0, JIT_T4, (uint8_t)(32 - (n + 1) * bits));
+    acu_x86_shift_by(x, access->is_signed ? X86_SHIFT_PSRAD : X86_SHIFT_PSRLD, JIT_T0, JIT_T0,
+                     (uint8_t)(32 - bits));
+}
+
+/* Loads vectors of small elements that are a word together. AVX-512 only. */
+static void load_word_of_small(ptx_making *m, unsigned pattern, const ptx_access *access) {
+    x86 *x = &m->x;
+    for (unsigned i = 0; i < m->vectors; i++) {
+        load_offsets(m, pattern, access, (size_t)i * m->width);
+        acu_x86_vector(x, X86_PXOR, JIT_T4, JIT_T4, x86_in(JIT_T4));
+        acu_x86_gather(x, X86_GATHERD, JIT_T4, X86_R9, JIT_T1, 0, lanes_of(m, 4, i));
+        for (unsigned n = 0; n < access->count; n++) {
+            if (access->slots[n] == UINT32_MAX)
+                continue;
+            take_small(m, access, n);
+            if (access->register_size == 2)
+                acu_jit_store_shorts(m, access->slots[n], i);
+            else
+                acu_jit_put(m, access->slots[n], 4, i);
+        }
+    }
+}
+
 void acu_jit_load_anyhow(ptx_making *m, const ptx_access *access, unsigned pattern, bool is_same) {
     load_base(m, pattern, 0);
+    if (m->wide && access->count > 1 && access->size * access->count == 4) {
+        load_word_of_small(m, pattern, access);
+        return;
+    }
     for (unsigned n = 0; n < access->count; n++) {
         const int32_t offset = (int32_t)(n * access->size);
         if (access->slots[n] == UINT32_MAX)
@@ -307,44 +384,95 @@ void acu_jit_load_anyhow(ptx_making *m, const ptx_access *access, unsigned patte
         else if (is_same)
             broadcast(m, access->slots[n], access->size, offset);
         else
-            gather(m, pattern, access->slots[n], access->size, offset);
+            gather(m, pattern, access, access->slots[n], offset);
     }
 }
 
 /* Stores one element for each lane, in their order. */
-static void scatter(ptx_making *m, unsigned pattern, ptx_slot slot, unsigned size, int32_t offset) {
+static void scatter(ptx_making *m, unsigned pattern, const ptx_access *access, ptx_slot slot,
+                    int32_t offset) {
     x86 *x = &m->x;
+    const unsigned size = access->size;
     const unsigned lanes = m->width / size;
     for (unsigned i = 0; i < PTX_LANES / lanes; i++) {
         const unsigned mask = lanes_of(m, size, i);
         const unsigned s = acu_jit_load(m, slot, size, i, JIT_T0);
-        acu_x86_vector(x, X86_LOAD, JIT_T1, X86_NONE,
-                       pattern_offset(pattern, (size_t)i * lanes * 4));
+        load_offsets(m, pattern, access, (size_t)i * lanes * 4);
         acu_x86_gather(x, size == 4 ? X86_SCATTERD : X86_SCATTERQ, s, X86_R9, JIT_T1, offset, mask);
     }
 }
 
-/* The same in a loop, for elements of any size, which memory has. */
-static void store_each(ptx_making *m, unsigned pattern, const ptx_access *access, unsigned n) {
+/* Returns where the words are that load_offsets() reads, all of them. */
+static x86_place offsets_of(ptx_making *m, unsigned pattern, const ptx_access *access) {
+    if (pattern == JIT_NO_PATTERN)
+        return acu_jit_in_frame(offsetof(jit_frame, local));
+    if (access->space != PTX_LOCAL)
+        return pattern_offset(pattern, 0);
+    for (unsigned i = 0; i < m->vectors; i++) {
+        load_offsets(m, pattern, access, (size_t)i * m->width);
+        acu_x86_vector(&m->x, X86_STORE, JIT_T1, X86_NONE,
+                       acu_jit_in_frame(offsetof(jit_frame, offset) + (size_t)i * m->width));
+    }
+    return acu_jit_in_frame(offsetof(jit_frame, offset));
+}
+
+/* The moves that bring an element from a register, of so many bytes, to memory. */
+static x86_move load_of(unsigned register_size) {
     static const x86_move loads[] = {0, X86_LOAD_SHORT, X86_LOAD_WORD, 0, X86_LOAD_LONG};
+    return loads[register_size / 2];
+}
+
+static x86_move store_of(unsigned size) {
     static const x86_move stores[] = {0, X86_STORE_BYTE, X86_STORE_SHORT, 0, X86_STORE_WORD, 0, 0,
                                       0, X86_STORE_LONG};
+    return stores[size];
+}
+
+static void load_element(x86 *x, unsigned size, x86_place from) {
+    if (size == 2)
+        acu_x86_load_short(x, X86_R10, from);
+    else
+        (size == 4 ? acu_x86_word : acu_x86_long)(x, X86_MOV, X86_R10, from);
+}
+
+void acu_jit_write_store_all(ptx_making *m, const ptx_access *access) {
+    x86 *x = &m->x;
+    size_t *at = &m->store_all[access->size / 2][access->register_size / 2];
+    if (*at || (m->wide && access->size >= 4))
+        return;
+    *at = x->size;
+    for (unsigned lane = 0; lane < PTX_LANES; lane++) {
+        acu_x86_load_signed(x, X86_RDX, x86_at(X86_RSI, (int32_t)(4 * lane)));
+        load_element(x, access->register_size,
+                     x86_at(X86_RDI, (int32_t)(access->register_size * lane)));
+        acu_x86_move_indexed(x, store_of(access->size), X86_R10, X86_R9, X86_RDX, 1);
+    }
+    acu_x86_return(x);
+}
+
+/* The same one by one, for elements of any size, which memory has. */
+static void store_each(ptx_making *m, unsigned pattern, const ptx_access *access, unsigned n) {
     x86 *x = &m->x;
     jit_group now[JIT_GROUPS];
     __builtin_memcpy(now, m->groups, sizeof now);
     acu_jit_flush_one(m, access->slots[n]);
     __builtin_memcpy(m->groups, now, sizeof now); /* only this code has stored it */
-    acu_jit_load_lanes(m, X86_RCX);
-    acu_x86_lea(x, X86_RSI, pattern_offset(pattern, 0));
+    acu_x86_lea(x, X86_RSI, offsets_of(m, pattern, access));
     acu_x86_lea(x, X86_RDI, acu_jit_memory(m, access->slots[n], 0));
     if (n)
         acu_x86_long_by(x, X86_ADD, x86_in(X86_R9), access->size);
+    if (!m->masked) {
+        acu_x86_land(x, acu_x86_call_near(x),
+                     m->store_all[access->size / 2][access->register_size / 2]);
+        return;
+    }
+    acu_jit_load_lanes(m, X86_RCX);
     const size_t again = x->size;
     acu_x86_first_bit(x, X86_RAX, X86_RCX);
     acu_x86_move_indexed(x, X86_LOAD_SIGNED, X86_RDX, X86_RSI, X86_RAX, 4);
-    acu_x86_move_indexed(x, loads[access->register_size / 2], X86_R10, X86_RDI, X86_RAX,
+    acu_x86_move_indexed(x, load_of(access->register_size), X86_R10, X86_RDI, X86_RAX,
                          access->register_size);
-    acu_x86_move_indexed(x, stores[access->size], X86_R10, X86_R9, X86_RDX, 1);
+    acu_x86_move_indexed(x, store_of(access->size), X86_R10, X86_R9, X86_RDX, 1);
     acu_x86_drop_first_bit(x, X86_RCX, X86_RCX);
     acu_x86_land(x, acu_x86_jump(x, X86_NOT_ZERO), again);
 }
@@ -353,7 +481,7 @@ void acu_jit_store_anyhow(ptx_making *m, const ptx_access *access, unsigned patt
     load_base(m, pattern, 0);
     for (unsigned n = 0; n < access->count; n++)
         if (m->wide && access->size >= 4)
-            scatter(m, pattern, access->slots[n], access->size, (int32_t)(n * access->size));
+            scatter(m, pattern, access, access->slots[n], (int32_t)(n * access->size));
         else
             store_each(m, pattern, access, n);
 }

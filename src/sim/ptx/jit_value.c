@@ -185,6 +185,10 @@ void acu_jit_want(ptx_making *m, ptx_slot slot, unsigned size) {
     }
 }
 
+bool acu_jit_is_in_memory(const ptx_making *m, ptx_slot slot) {
+    return find(m, slot, 0) < 0;
+}
+
 x86_place acu_jit_source(ptx_making *m, ptx_slot slot, unsigned size, unsigned i) {
     int g = find(m, slot, i / m->vectors);
     (void)size;

@@ -226,9 +226,30 @@ static bool lower_three(ptx_lowering *l, const ptx_instruction *i) {
     return true;
 }
 
+/* Returns whether the instruction adds 0 to an integer of 64 bits, as nvcc does to the address of
+ * local memory. */
+static bool adds_nothing(const ptx_instruction *i) {
+    return (strcmp(i->opcode, "add.u64") == 0 || strcmp(i->opcode, "add.s64") == 0) &&
+           i->operand_count == 3 && i->operands[0].kind == PTX_REGISTER &&
+           i->operands[1].kind == PTX_REGISTER && i->operands[2].kind == PTX_INTEGER &&
+           !i->operands[2].bits;
+}
+
+/* Lowers it as a copy, of which nothing is left where the integer is a constant. */
+static void lower_adding_nothing(ptx_lowering *l, const ptx_instruction *i) {
+    const ptx_type type = i->opcode[4] == 's' ? PTX_S64 : PTX_U64;
+    const ptx_slot from = acu_ptx_source(l, &i->operands[1], type);
+    acu_ptx_target(l, &i->operands[0], type);
+    acu_ptx_emit_copy(l, i->operands[0].number, 8, from);
+}
+
 void acu_ptx_lower_by_form(ptx_lowering *l, const ptx_instruction *i) {
     if (lower_three(l, i))
         return;
+    if (adds_nothing(i)) {
+        lower_adding_nothing(l, i);
+        return;
+    }
     const ptx_form *form = acu_ptx_form_find(i->opcode);
     if (!form)
         acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
@@ -343,7 +364,7 @@ static void find_constants(ptx_lowering *l, const ptx_function *f) {
     l->trial = true;
     for (uint32_t n = 0; n < f->instruction_count; n++) {
         const ptx_instruction *i = &f->instructions[n];
-        if (i->guard >= 0 || !(acu_ptx_is(i, "mov") || acu_ptx_is(i, "cvta") ||
+        if (i->guard >= 0 || !(acu_ptx_is(i, "mov") || acu_ptx_is(i, "cvta") || adds_nothing(i) ||
                                strncmp(i->opcode, "ld.param", 8) == 0))
             continue;
         trial t = {lowered->slots, written, true};

@@ -165,6 +165,14 @@ void acu_x86_move_indexed(x86 *x, x86_move move, x86_register r, x86_register ba
     put(x, 0);
 }
 
+void acu_x86_load_signed(x86 *x, x86_register d, x86_place s) {
+    plain(x, true, 0x63, d, s);
+}
+
+void acu_x86_load_short(x86 *x, x86_register d, x86_place s) {
+    extended(x, false, 0xb7, d, s);
+}
+
 void acu_x86_push(x86 *x, x86_register s) {
     put_prefix(x, false, 0, s);
     put(x, 0x50 | (s & 7));
@@ -271,6 +279,12 @@ void acu_x86_load_control(x86 *x, x86_place s) {
 
 void acu_x86_masked(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, unsigned k) {
     evex(x, parts_of(op), d, a, b, k);
+}
+
+void acu_x86_masked_by(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, unsigned k,
+                       uint8_t by) {
+    evex(x, parts_of(op), d, a, b, k);
+    put(x, by);
 }
 
 void acu_x86_gather(x86 *x, x86_vector op, unsigned d, x86_register base, unsigned index,

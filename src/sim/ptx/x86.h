@@ -116,6 +116,9 @@ typedef enum x86_move {
 } x86_move;
 void acu_x86_move_indexed(x86 *x, x86_move move, x86_register r, x86_register base,
                           x86_register index, unsigned scale);
+/* d = 32 bits of memory, as a signed number of 64; and 16 bits, the rest becomes 0. */
+void acu_x86_load_signed(x86 *x, x86_register d, x86_place s);
+void acu_x86_load_short(x86 *x, x86_register d, x86_place s);
 void acu_x86_push(x86 *x, x86_register s);
 void acu_x86_pop(x86 *x, x86_register d);
 void acu_x86_call(x86 *x, x86_place target);
@@ -152,6 +155,12 @@ typedef enum x86_vector {
     X86_MULPD = X86_V(1, 1, 0, 1, 0x59),
     X86_SUBPD = X86_V(1, 1, 0, 1, 0x5c),
     X86_DIVPD = X86_V(1, 1, 0, 1, 0x5e),
+    X86_SQRTPD = X86_V(1, 1, 0, 1, 0x51),
+    X86_ROUNDPD = X86_V(1, 3, 0, 1, 0x09),   /* by a byte */
+    X86_CVTPD2DQ = X86_V(3, 1, 0, 1, 0xe6),  /* AVX-512 only: half a vector */
+    X86_CVTPD2PS = X86_V(1, 1, 0, 1, 0x5a),  /* the same */
+    X86_CVTQQ2PD = X86_V(2, 1, 0, 1, 0xe6),  /* AVX-512 only */
+    X86_CVTUDQ2PD = X86_V(2, 1, 0, 0, 0x7a), /* AVX-512 only */
     X86_CVTPS2PD = X86_V(0, 1, 0, 0, 0x5a),
     X86_CVTDQ2PD = X86_V(2, 1, 0, 0, 0xe6),
     X86_CVTPS2DQ = X86_V(1, 1, 0, 0, 0x5b),
@@ -226,6 +235,10 @@ typedef enum x86_vector {
     X86_PCMPQ = X86_V(1, 3, 1, 1, 0x1f),      /* AVX-512 only */
     X86_EXTRACT128 = X86_V(1, 3, 0, 0, 0x39), /* AVX2 only */
     X86_EXTRACT256 = X86_V(1, 3, 1, 1, 0x3b), /* AVX-512 only */
+    X86_INSERT256 = X86_V(1, 3, 1, 1, 0x3a),  /* AVX-512 only */
+    X86_CVTPH2PS = X86_V(1, 2, 0, 0, 0x13),   /* AVX-512 only */
+    X86_PTERNLOGD = X86_V(1, 3, 0, 0, 0x25),  /* AVX-512 only: by a byte, of d, too */
+    X86_CVTPS2PH = X86_V(1, 3, 0, 0, 0x1d),   /* AVX-512 only */
     X86_BLENDVPS = X86_V(1, 3, 0, 0, 0x4a),   /* AVX2 only */
     X86_GATHERD = X86_V(1, 2, 0, 0, 0x90),    /* acu_x86_gather() */
     X86_GATHERQ = X86_V(1, 2, 1, 1, 0x90),
@@ -233,8 +246,8 @@ typedef enum x86_vector {
     X86_SCATTERQ = X86_V(1, 2, 1, 1, 0xa0), /* AVX-512 only */
 } x86_vector;
 
-/* d = a op b. Instructions of one operand have no `a`: X86_NONE. X86_STORE, X86_PMOVQD, X86_PMOVDW
- * and the extractions write to b, from d. */
+/* d = a op b. Instructions of one operand have no `a`: X86_NONE. X86_STORE, X86_PMOVQD, X86_PMOVDW,
+ * X86_CVTPS2PH and the extractions write to b, from d. */
 enum { X86_NONE = 0 };
 void acu_x86_vector(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b);
 /* d = a shifted by a number: of words, longs and shorts; what is shifted out at more than their
@@ -260,6 +273,10 @@ void acu_x86_load_control(x86 *x, x86_place s);
 void acu_x86_vector_by(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, uint8_t by);
 /* AVX-512: only where the mask register k has bits, the other elements stay. */
 void acu_x86_masked(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, unsigned k);
+/* The same of an instruction that ends with a byte, such as a comparison, which clears the other
+ * bits of its result. */
+void acu_x86_masked_by(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, unsigned k,
+                       uint8_t by);
 /* Elements of 4 or 8 bytes at base + offset and words of a vector: d = what is there, or there is
  * d. `mask` is a mask register, or, of AVX2, a vector; a load clears it, and it is none of the
  * others.
