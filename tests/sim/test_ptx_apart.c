@@ -210,8 +210,8 @@ TEST(constant_masks_that_do_not_name_who_executes) {
     }
 }
 
-/* A mask in a register that does not name a lane which executes ends the kernel with 715, as on an
- * H200; one that names more than execute does so if the others have ended. */
+/* Masks that differ, and do not name all lanes which execute, end the kernel with 715, as on an
+ * H200. */
 TEST(masks_that_do_not_name_who_executes) {
     char text[2000];
     for (size_t n = 0; n < sizeof operations / sizeof *operations; n++) {

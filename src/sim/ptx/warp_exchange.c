@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Returns the lanes that take part with a lane: those that execute with the same member mask. The
- * mask names them all, unless it is a constant, which a GPU does not look at. */
+ * mask names them all, unless all have one mask, which a GPU then does not look at. */
 static uint32_t members_of(const ptx_warp *w, const ptx_op *op, unsigned lane) {
     const uint32_t *masks = ptx_at(w, op->a);
     uint32_t other = 0, same = 0;
@@ -386,15 +386,17 @@ void acu_ptx_lower_redux(ptx_lowering *l, const ptx_instruction *i) {
 /* ---- masks that name not all who execute ---- */
 
 /* Does a .sync operation whose mask lies in a register. A GPU ends the kernel where the mask does
- * not name the lane. */
+ * not name the lane, unless its compiler knows that the lanes have one mask. That is assumed here
+ * where they do. */
 static void do_named(ptx_warp *w, const ptx_op *op) {
     const uint32_t *masks = ptx_at(w, op->a);
     const ptx_op *inner = op->more;
     uint32_t named = 0;
     for (unsigned i = 0; i < PTX_LANES; i++)
         named |= masks[i] & UINT32_C(1) << i;
-    if (w->mask & ~named) {
-        const unsigned lane = (unsigned)__builtin_ctz(w->mask & ~named);
+    const uint32_t others = w->mask & ~named;
+    if (others && members_of(w, op, (unsigned)__builtin_ctz(others)) != w->mask) {
+        const unsigned lane = (unsigned)__builtin_ctz(others);
         acu_ptx_fail(w, lane, op, 715, 0, "the mask 0x%x does not name lane %u, which executes it",
                      masks[lane], lane);
     }
