@@ -171,6 +171,21 @@ TEST(a_loop_that_becomes_hot) {
 }
 
 /* No warp of a launch is hot, but all launches together are. */
+/* 64 warps take turns in a loop that may wait for others, none of which becomes hot. */
+TEST(many_blocks_that_take_turns) {
+    static const char waits[] =
+        WORD("", "mov.u32 %r2, 0;\nT:\nadd.u32 %r2, %r2, 1;\n"
+                 "ld.volatile.global.u32 %r3, [%d3];\nsetp.lt.u32 %p1, %r2, 1500;\n@%p1 bra T;\n");
+    uint32_t words[64];
+    begin_as(MACHINE ",jit=1");
+    const uint64_t before = acu_ptx_jit_count();
+    count_up(words, 64);
+    run(waits, 64, 1, words, 64);
+    for (uint32_t n = 0; n < 64; n++)
+        assert_int_equal(words[n], 1500);
+    assert_int_equal(acu_ptx_jit_count() - before, has_jit());
+}
+
 TEST(many_small_launches) {
     begin_as(MACHINE ",jit=1");
     CUmodule module = load_text(twice);
@@ -819,6 +834,7 @@ int main(void) {
         C(a_level_that_the_processor_lacks),
         C(copies_are_no_operations),
         C(a_loop_that_becomes_hot),
+        C(many_blocks_that_take_turns),
         C(many_small_launches),
         C(accesses_of_any_pattern),
         C(an_access_beyond_the_end),

@@ -251,6 +251,7 @@ static void run_blocks(ptx_worker *worker) {
             continue;
         }
         add_last(worker, block);
+        worker->turns += state == PTX_RUNS;
         if (state == PTX_RUNS)
             begin_beside(worker);
         else if (all_wait(worker, waiting))
@@ -284,10 +285,15 @@ static const ptx_jit *translate(ptx_worker *worker, const ptx_code *code) {
     return jit;
 }
 
+/* Many blocks that take turns are hot together before any warp is. */
+static bool is_hot(const ptx_warp *w) {
+    enum { TURNS = 128 };
+    return w->executed >= hot(w->code) || w->worker->turns >= TURNS;
+}
+
 const ptx_jit *acu_ptx_worker_jit(const ptx_warp *w) {
     ptx_worker *worker = w->worker;
-    if (!worker->jit && worker->may_translate &&
-        (worker->launch->jit != PTX_JIT_HOT || w->executed >= hot(w->code)))
+    if (!worker->jit && worker->may_translate && (worker->launch->jit != PTX_JIT_HOT || is_hot(w)))
         worker->jit = translate(worker, w->code);
     return worker->jit;
 }

@@ -213,6 +213,7 @@ struct ptx_worker {
     ptx_block *created;    /* all of them: the last one that was made */
     bool has_room;         /* that of its last cluster, which has ended */
     unsigned released;     /* barriers of clusters that were opened */
+    unsigned turns;        /* that its blocks had, in which they did not end or wait */
     uint64_t first_cycle;  /* where the launch counts cycles: what they were before it */
     bool had_turn;         /* a warp's turn has ended since a clock was read last */
     jmp_buf end;           /* where a fault jumps */
