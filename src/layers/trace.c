@@ -258,10 +258,8 @@ SHARED void put_argument(acu_line *out, const acu_call *call, unsigned i, bool w
     const void *argument = acu_argument_at(call->function, i, call->args);
     const void *pointer = param->depth ? read_pointer(argument) : NULL;
     bool follow = can_follow(call, i, pointer, written);
-    if (follow && param->length < 0)
-        acu_line_put(out, "*");
-    acu_line_put(out, acu_part_name(call->function->name, i));
-    acu_line_put(out, "=");
+    acu_line_print(out, "%s%s=", follow && param->length < 0 ? "*" : "",
+                   acu_part_name(call->function->name, i)); /* at most 30 bytes */
     if (!param->depth)
         put_value(out, param->type, argument, tag, 0);
     else if (!follow)

@@ -83,9 +83,8 @@ bool acu_validate_version(acu_search *s, const char *path, int version) {
 /* Returns whether the file is the simulator, and may be taken: where it was chosen, or where the
  * process has it as its libcudart, so that the process's other parts use it. It is never taken
  * where a runtime is only searched. */
-static bool is_wanted_simulator(const acu_search *s, const acu_candidate *c) {
+static bool is_wanted_simulator(const acu_search *s, const acu_candidate *c, int numbers[3]) {
     const acu_library_info *info = s->library->info;
-    int numbers[3];
     if (!s->library->needs_driver || strcmp(c->soname, ACU_SIM_SONAME) != 0)
         return false;
     return s->chosen ||
@@ -98,9 +97,9 @@ static bool check_soname(acu_search *s, acu_candidate *c) {
     int numbers[3];
     if (s->library->plain_names)
         return true; /* its symbols show what it is */
-    const char *from_so = acu_soname_parse(info->name, c->soname, numbers);
-    if (is_wanted_simulator(s, c))
+    if (is_wanted_simulator(s, c, numbers))
         return true;
+    const char *from_so = acu_soname_parse(info->name, c->soname, numbers);
     if (!from_so)
         return acu_search_refuse(s, c->path, info->error_missing, "its soname is \"%s\", not %s's",
                                  c->soname, info->name);

@@ -131,7 +131,8 @@ static void what_must_be_linked_first(void **state) {
     assert_non_null(strstr(acu_last_error_details().hint, "acu_code_link()"));
     FAILS(acu_module_load(0, &(acu_module_source){.image = ir, .size = sizeof lto}, &module),
           ACU_ERROR_ARGUMENT, "the code is LTO IR");
-    FAILS(acu_module_load(0, &(acu_module_source){.image = "PTX", .size = SIZE_MAX}, &module),
+    FAILS(acu_module_load(0, &(acu_module_source){.image = "no magic number", .size = SIZE_MAX},
+                          &module),
           ACU_ERROR_HOST_MEMORY, "no memory for 18446744073709551615 bytes");
     assert_null(module);
     free(archive);

@@ -18,10 +18,12 @@
 /* The wrapper that nvcc puts around fat binaries has a pointer, which no fuzzer can know. */
 static const unsigned char wrapper[4] = {0xb1, 0x43, 0x62, 0x46};
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the signature is libFuzzer's */
 int LLVMFuzzerInitialize(int *count, char ***arguments);
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size);
 
-/* Begins with a device, which decides what code suits. */
+/* Begins with a device, which decides what code suits.
+ * NOLINTNEXTLINE(readability-non-const-parameter): the signature is libFuzzer's */
 int LLVMFuzzerInitialize(int *count, char ***arguments) {
     (void)count;
     (void)arguments;
