@@ -259,7 +259,7 @@ SHARED void put_argument(acu_line *out, const acu_call *call, unsigned i, bool w
     const void *pointer = param->depth ? read_pointer(argument) : NULL;
     bool follow = can_follow(call, i, pointer, written);
     acu_line_print(out, "%s%s=", follow && param->length < 0 ? "*" : "",
-                   acu_part_name(call->function->name, i)); /* at most 30 bytes */
+                   acu_part_name(call->function->name, i)); /* tests/structure: all fit */
     if (!param->depth)
         put_value(out, param->type, argument, tag, 0);
     else if (!follow)

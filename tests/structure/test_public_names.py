@@ -188,6 +188,16 @@ def test_counts() -> None:
         pytest.fail("\n".join(wrong), pytrace=False)
 
 
+def test_names_of_parameters_fit_the_trace() -> None:
+    """The trace puts "*NAME=" at once, by acu_line_print(), which cuts what is longer than its piece."""
+    piece = re.search(r"char piece\[(\d+)\]", (structure.ROOT / "src" / "layers" / "line.c").read_text())
+    assert piece
+    texts = [file.read_text() for file in (structure.ROOT / "generated" / "src").glob("*.c")]
+    names = [name for text in texts for name in re.findall(r"\\0([A-Za-z_]\w*)", text)]
+    assert len(names) > 1000
+    assert max(map(len, names)) + len("*=") < int(piece[1])
+
+
 def test_streams_to_use() -> None:
     """What is done to a buffer on a stream takes that as `on`, last; NULL is the buffer's own stream."""
     wrong = []

@@ -450,7 +450,7 @@ void acu_jit_write_store_all(ptx_making *m, const ptx_access *access) {
     acu_x86_return(x);
 }
 
-/* The same one by one, for elements of any size, which memory has. */
+/* Stores the lanes' elements one by one: of any size, from their place in memory. */
 static void store_each(ptx_making *m, unsigned pattern, const ptx_access *access, unsigned n) {
     x86 *x = &m->x;
     jit_group now[JIT_GROUPS];

@@ -273,8 +273,8 @@ void acu_x86_load_control(x86 *x, x86_place s);
 void acu_x86_vector_by(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, uint8_t by);
 /* AVX-512: only where the mask register k has bits, the other elements stay. */
 void acu_x86_masked(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, unsigned k);
-/* The same of an instruction that ends with a byte, such as a comparison, which clears the other
- * bits of its result. */
+/* Does what acu_x86_masked() does, of an instruction that ends with a byte, such as a comparison's
+ * kind; a comparison clears the other bits of its result. */
 void acu_x86_masked_by(x86 *x, x86_vector op, unsigned d, unsigned a, x86_place b, unsigned k,
                        uint8_t by);
 /* Elements of 4 or 8 bytes at base + offset and words of a vector: d = what is there, or there is
