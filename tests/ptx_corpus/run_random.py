@@ -1,11 +1,12 @@
 """Compiles random programs with nvcc, for speed and for debugging, and runs each on the simulator in several ways.
 
-    tests/ptx_corpus/run_random.py OUT --library PATH [--seed N] [--programs N] [--kernels N] [--nvcc NVCC]
+    tests/ptx_corpus/run_random.py OUT --library PATH [--gpu DIR] [--seed N] [--programs N] [--kernels N] [--nvcc NVCC]
 
 A program compares what its kernels compute with what the same functions compute on the host. It is run by the
-interpreter and as machine code, of each level of the processor, with a seed, and with checks, which must find nothing.
-What is wrong stays in OUT, with a line that says how to run it again. Exits with 1 if something was wrong, and with 77
-where there is no nvcc.
+interpreter and as machine code, of each level of the processor, with a seed, and with checks, which must find nothing;
+and on a GPU, if a folder with NVIDIA's own library is given. What is wrong stays in OUT, with a line that says how to
+run it again. No program begins after --seconds. Exits with 1 if something was wrong, and with 77 where there is no
+nvcc.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -39,9 +41,9 @@ COMPILATIONS = {"-O3": WAYS, "-G": ["jit=1", "jit=0", "jit=always,threads=3"]}
 SECONDS = 300
 
 
-def run(program: Path, way: str) -> str:
-    """Runs a program on the simulator beside it. Returns what was wrong, or nothing."""
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(program.parent / "sim"), "ANYCUDA_SIM": way}
+def run(program: Path, library: Path, way: str) -> str:
+    """Runs a program with the runtime of a folder. Returns what was wrong, or nothing."""
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(library), "ANYCUDA_SIM": way}
     try:
         ran = subprocess.run([program], env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:
@@ -51,8 +53,10 @@ def run(program: Path, way: str) -> str:
     return f"it ended with {ran.returncode}\n{ran.stdout}{ran.stderr}"
 
 
-def try_seed(options: argparse.Namespace, seed: int) -> bool:
-    """Returns whether the program of a seed was right in all ways."""
+def try_seed(options: argparse.Namespace, seed: int) -> bool | None:
+    """Returns whether the program of a seed was right in all ways, or None if no time was left for it."""
+    if time.monotonic() > options.end:
+        return None
     source = options.out / f"random_{seed}.cu"
     source.write_text(random_programs.text(seed, options.kernels))
     right = True
@@ -63,10 +67,11 @@ def try_seed(options: argparse.Namespace, seed: int) -> bool:
         if built.returncode:
             print(f"seed {seed} does not compile with nvcc {how}:\n{built.stderr}", flush=True)
             return False
-        for way in ways:
-            wrong = run(program, way)
+        places = [(options.out / "sim", way) for way in ways] + ([(options.gpu, "")] if options.gpu else [])
+        for library, way in places:
+            wrong = run(program, library, way)
             if wrong:
-                print(f"ANYCUDA_SIM={way} LD_LIBRARY_PATH={options.out}/sim {program}\n{wrong}", flush=True)
+                print(f"ANYCUDA_SIM={way} LD_LIBRARY_PATH={library} {program}\n{wrong}", flush=True)
                 right = False
         if right:
             program.unlink()
@@ -79,6 +84,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("--library", type=Path, required=True, help="libanycuda-sim.so")
+    parser.add_argument("--gpu", type=Path, metavar="DIR", help="where NVIDIA's libcudart is, to run on a GPU, too")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="after which no program begins")
     parser.add_argument("--seed", type=int, default=1, help="of the first program")
     parser.add_argument("--programs", type=int, default=10)
     parser.add_argument("--kernels", type=int, default=6, help="of each program")
@@ -89,13 +96,14 @@ def main() -> int:
         print(f"skipped: there is no nvcc ({options.nvcc}) that could compile random programs")
         return 77
     options.out = options.out.resolve()
+    options.end = time.monotonic() + options.seconds
     (options.out / "sim").mkdir(parents=True, exist_ok=True)
     link = options.out / "sim" / "libcudart.so.13"
     link.unlink(missing_ok=True)
     link.symlink_to(options.library.resolve())
     seeds = range(options.seed, options.seed + options.programs)
     with ThreadPoolExecutor(options.jobs) as pool:
-        right = list(pool.map(lambda seed: try_seed(options, seed), seeds))
+        right = [is_right for is_right in pool.map(lambda seed: try_seed(options, seed), seeds) if is_right is not None]
     print(f"{sum(right)} of {len(right)} random programs are right, from seed {options.seed} on")
     return 0 if all(right) else 1
 
