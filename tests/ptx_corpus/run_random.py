@@ -1,12 +1,12 @@
 """Compiles random programs with nvcc, for speed and for debugging, and runs each on the simulator in several ways.
 
-    tests/ptx_corpus/run_random.py OUT --library PATH [--gpu DIR] [--seed N] [--programs N] [--kernels N] [--nvcc NVCC]
+    tests/ptx_corpus/run_random.py OUT --library PATH [--seed N] [--programs N] [--kernels N] [--nvcc NVCC]
 
 A program compares what its kernels compute with what the same functions compute on the host. It is run by the
-interpreter and as machine code, of each level of the processor, with a seed, and with checks, which must find nothing;
-and on a GPU, if a folder with NVIDIA's own library is given. What is wrong stays in OUT, with a line that says how to
-run it again. No program begins after --seconds. Exits with 1 if something was wrong, and with 77 where there is no
-nvcc.
+interpreter and as machine code, of each level of the processor, with a seed, and with checks, which must find nothing.
+Where PATH is a folder, with NVIDIA's own library, each is run once, on a GPU; a kernel that differs there is compiled
+again with `-Xptxas -O0`, which tells what ptxas changed. What is wrong stays in OUT, with a line that says how to run
+it again. No program begins after --seconds. Exits with 1 if something was wrong, and with 77 where there is no nvcc.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ if __package__ in (None, ""):
 from tests.ptx_corpus import random_programs
 
 HERE = Path(__file__).parent
-OPTIONS = ["-cudart", "shared", "-std=c++17", "-arch=compute_80", "-code=compute_80", "-fmad=false", "-w", f"-I{HERE}"]
+COMMON = ["-cudart", "shared", "-std=c++17", "-fmad=false", "-w", f"-I{HERE}"]
 HOST = ["-Xcompiler", "-fwrapv,-fno-strict-aliasing,-ffp-contract=off"]
+OPTIONS = [*COMMON, *HOST, "-arch=compute_80", "-code=compute_80"]
+PLAIN = [*COMMON, *HOST, "-arch=native", "-Xptxas", "-O0"]  # for the GPU of this machine
 WAYS = [
     "jit=0",
     "jit=0,level=avx2",
@@ -62,29 +64,46 @@ def try_seed(options: argparse.Namespace, seed: int) -> bool | None:
     right = True
     for how, ways in COMPILATIONS.items():
         program = source.with_name(f"random_{seed}{how}")
-        command = [options.nvcc, *OPTIONS, *HOST, how, str(source), "-o", str(program)]
-        built = subprocess.run(command, capture_output=True, text=True, check=False)
-        if built.returncode:
-            print(f"seed {seed} does not compile with nvcc {how}:\n{built.stderr}", flush=True)
+        if errors := build(options, program, how, *OPTIONS):
+            print(f"seed {seed} does not compile with nvcc {how}:\n{errors}", flush=True)
             return False
-        places = [(options.out / "sim", way) for way in ways] + ([(options.gpu, "")] if options.gpu else [])
-        for library, way in places:
-            wrong = run(program, library, way)
+        for way in ways if options.is_sim else [""]:
+            wrong = run(program, options.folder, way)
             if wrong:
-                print(f"ANYCUDA_SIM={way} LD_LIBRARY_PATH={library} {program}\n{wrong}", flush=True)
+                print(f"ANYCUDA_SIM={way} LD_LIBRARY_PATH={options.folder} {program}\n{wrong}", flush=True)
                 right = False
         if right:
             program.unlink()
+        elif not options.is_sim:
+            wrong = build(options, program, *PLAIN) or run(program, options.folder, "")
+            print(f"{program} by {' '.join(PLAIN[-3:])}: {wrong or 'right'}", flush=True)
     if right:
         source.unlink()
     return right
 
 
+def build(options: argparse.Namespace, program: Path, *how: str) -> str:
+    """Compiles a program. Returns what nvcc says if it fails, or nothing."""
+    source = program.with_name(program.name.split("-")[0] + ".cu")
+    command = [options.nvcc, *how, str(source), "-o", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stderr if done.returncode else ""
+
+
+def folder_of(library: Path, out: Path) -> Path:
+    """A folder in which the simulator has the name of CUDA's runtime."""
+    folder = out / "sim"
+    folder.mkdir(exist_ok=True)
+    link = folder / "libcudart.so.13"
+    link.unlink(missing_ok=True)
+    link.symlink_to(library)
+    return folder
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--library", type=Path, required=True, help="libanycuda-sim.so")
-    parser.add_argument("--gpu", type=Path, metavar="DIR", help="where NVIDIA's libcudart is, to run on a GPU, too")
+    parser.add_argument("--library", type=Path, required=True, help="libanycuda-sim.so, or where libcudart is")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="after which no program begins")
     parser.add_argument("--seed", type=int, default=1, help="of the first program")
     parser.add_argument("--programs", type=int, default=10)
@@ -97,10 +116,9 @@ def main() -> int:
         return 77
     options.out = options.out.resolve()
     options.end = time.monotonic() + options.seconds
-    (options.out / "sim").mkdir(parents=True, exist_ok=True)
-    link = options.out / "sim" / "libcudart.so.13"
-    link.unlink(missing_ok=True)
-    link.symlink_to(options.library.resolve())
+    options.out.mkdir(parents=True, exist_ok=True)
+    options.is_sim = not options.library.is_dir()
+    options.folder = folder_of(options.library.resolve(), options.out) if options.is_sim else options.library
     seeds = range(options.seed, options.seed + options.programs)
     with ThreadPoolExecutor(options.jobs) as pool:
         right = [is_right for is_right in pool.map(lambda seed: try_seed(options, seed), seeds) if is_right is not None]
