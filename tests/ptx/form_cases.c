@@ -423,6 +423,188 @@ static const struct {
     {"vmad.s32.u32.u32.sat.shr7", "r<rrr", "- .h0 .h1"},
     {"vmad.s32.u32.u32.shr15", "r<rrr", "- .b0 .h0"},
     {"vmad.u32.u32.u32.po", "r<rrr", "- - -"},
+    {"atom.global.add.u32", "rr<rr", NULL},
+    {"atom.global.add.s32", "rr<rr", NULL},
+    {"atom.global.add.u64", "dd<dd", NULL},
+    {"atom.global.add.f32", "FF<FF", NULL},
+    {"atom.global.add.f64", "DD<DD", NULL},
+    {"atom.global.add.noftz.f16", "HH<HH", NULL},
+    {"atom.global.add.noftz.bf16", "BB<BB", NULL},
+    {"atom.global.add.noftz.f16x2", "XX<XX", NULL},
+    {"atom.global.add.noftz.bf16x2", "YY<YY", NULL},
+    {"atom.global.min.u32", "rr<rr", NULL},
+    {"atom.global.max.u32", "rr<rr", NULL},
+    {"atom.global.min.s32", "rr<rr", NULL},
+    {"atom.global.max.s32", "rr<rr", NULL},
+    {"atom.global.min.u64", "dd<dd", NULL},
+    {"atom.global.max.u64", "dd<dd", NULL},
+    {"atom.global.min.s64", "dd<dd", NULL},
+    {"atom.global.max.s64", "dd<dd", NULL},
+    {"atom.global.inc.u32", "rr<rr", NULL},
+    {"atom.global.dec.u32", "rr<rr", NULL},
+    {"atom.global.and.b32", "rr<rr", NULL},
+    {"atom.global.or.b32", "rr<rr", NULL},
+    {"atom.global.xor.b32", "rr<rr", NULL},
+    {"atom.global.and.b64", "dd<dd", NULL},
+    {"atom.global.or.b64", "dd<dd", NULL},
+    {"atom.global.xor.b64", "dd<dd", NULL},
+    {"atom.global.exch.b32", "rr<rr", NULL},
+    {"atom.global.exch.b64", "dd<dd", NULL},
+    {"atom.global.cas.b16", "hh<hhh", NULL},
+    {"atom.global.cas.b32", "rr<rrr", NULL},
+    {"atom.global.cas.b64", "dd<ddd", NULL},
+    {"red.global.add.f32", "F<FF", NULL},
+    {"red.global.add.f64", "D<DD", NULL},
+    {"red.global.add.u32", "r<rr", NULL},
+    {"red.global.add.noftz.f16x2", "X<XX", NULL},
+    {"atom.shared.add.u32", "rr<rr", NULL},
+    {"atom.shared.add.s32", "rr<rr", NULL},
+    {"atom.shared.add.u64", "dd<dd", NULL},
+    {"atom.shared.add.f32", "FF<FF", NULL},
+    {"atom.shared.add.f64", "DD<DD", NULL},
+    {"atom.shared.add.noftz.f16", "HH<HH", NULL},
+    {"atom.shared.add.noftz.bf16", "BB<BB", NULL},
+    {"atom.shared.add.noftz.f16x2", "XX<XX", NULL},
+    {"atom.shared.add.noftz.bf16x2", "YY<YY", NULL},
+    {"atom.shared.min.u32", "rr<rr", NULL},
+    {"atom.shared.max.u32", "rr<rr", NULL},
+    {"atom.shared.min.s32", "rr<rr", NULL},
+    {"atom.shared.max.s32", "rr<rr", NULL},
+    {"atom.shared.min.u64", "dd<dd", NULL},
+    {"atom.shared.max.u64", "dd<dd", NULL},
+    {"atom.shared.min.s64", "dd<dd", NULL},
+    {"atom.shared.max.s64", "dd<dd", NULL},
+    {"atom.shared.inc.u32", "rr<rr", NULL},
+    {"atom.shared.dec.u32", "rr<rr", NULL},
+    {"atom.shared.and.b32", "rr<rr", NULL},
+    {"atom.shared.or.b32", "rr<rr", NULL},
+    {"atom.shared.xor.b32", "rr<rr", NULL},
+    {"atom.shared.and.b64", "dd<dd", NULL},
+    {"atom.shared.or.b64", "dd<dd", NULL},
+    {"atom.shared.xor.b64", "dd<dd", NULL},
+    {"atom.shared.exch.b32", "rr<rr", NULL},
+    {"atom.shared.exch.b64", "dd<dd", NULL},
+    {"atom.shared.cas.b16", "hh<hhh", NULL},
+    {"atom.shared.cas.b32", "rr<rrr", NULL},
+    {"atom.shared.cas.b64", "dd<ddd", NULL},
+    {"red.shared.add.f32", "F<FF", NULL},
+    {"red.shared.add.f64", "D<DD", NULL},
+    {"red.shared.add.u32", "r<rr", NULL},
+    {"red.shared.add.noftz.f16x2", "X<XX", NULL},
+    {"atom.add.f32", "FF<FF", NULL},
+    {"atom.add.f64", "DD<DD", NULL},
+    {"vadd.u32.u32.u32", "r<rrr", ".b0 - .h1"},
+    {"vadd.u32.u32.u32", "r<rrr", ".h1 .b1 -"},
+    {"vadd.u32.u32.u32.sat", "r<rrr", ".b2 - .h1"},
+    {"vadd.u32.u32.u32.sat", "r<rrr", ".h1 .b1 -"},
+    {"vadd.u32.s32.s32", "r<rrr", ".b2 - .h1"},
+    {"vadd.u32.s32.s32", "r<rrr", ".h1 .b1 -"},
+    {"vadd.u32.s32.s32.sat", "r<rrr", ".h0 - .h1"},
+    {"vadd.u32.s32.s32.sat", "r<rrr", ".h1 .b1 -"},
+    {"vadd.s32.u32.s32", "r<rrr", ".h0 - .h1"},
+    {"vadd.s32.u32.s32", "r<rrr", ".h1 .b1 -"},
+    {"vadd.s32.u32.s32.sat", "r<rrr", ".h1 - .h1"},
+    {"vadd.s32.u32.s32.sat", "r<rrr", ".b3 .b1 -"},
+    {"vadd.s32.s32.s32", "r<rrr", ".h1 - .h1"},
+    {"vadd.s32.s32.s32", "r<rrr", ".b3 .b1 -"},
+    {"vadd.s32.s32.s32.sat", "r<rrr", ".b0 - .h1"},
+    {"vadd.s32.s32.s32.sat", "r<rrr", ".h1 .b1 -"},
+    {"vsub.u32.u32.u32", "r<rrr", ".b0 - .h1"},
+    {"vsub.u32.u32.u32", "r<rrr", ".h1 .b1 -"},
+    {"vsub.u32.u32.u32.sat", "r<rrr", ".b2 - .h1"},
+    {"vsub.u32.u32.u32.sat", "r<rrr", ".h1 .b1 -"},
+    {"vsub.u32.s32.s32", "r<rrr", ".b2 - .h1"},
+    {"vsub.u32.s32.s32", "r<rrr", ".h1 .b1 -"},
+    {"vsub.u32.s32.s32.sat", "r<rrr", ".h0 - .h1"},
+    {"vsub.u32.s32.s32.sat", "r<rrr", ".h1 .b1 -"},
+    {"vsub.s32.u32.s32", "r<rrr", ".h0 - .h1"},
+    {"vsub.s32.u32.s32", "r<rrr", ".h1 .b1 -"},
+    {"vsub.s32.u32.s32.sat", "r<rrr", ".h1 - .h1"},
+    {"vsub.s32.u32.s32.sat", "r<rrr", ".b3 .b1 -"},
+    {"vsub.s32.s32.s32", "r<rrr", ".h1 - .h1"},
+    {"vsub.s32.s32.s32", "r<rrr", ".b3 .b1 -"},
+    {"vsub.s32.s32.s32.sat", "r<rrr", ".b0 - .h1"},
+    {"vsub.s32.s32.s32.sat", "r<rrr", ".h1 .b1 -"},
+    {"vabsdiff.u32.u32.u32", "r<rrr", ".b0 - .h1"},
+    {"vabsdiff.u32.u32.u32", "r<rrr", ".h1 .b1 -"},
+    {"vabsdiff.u32.u32.u32.sat", "r<rrr", ".b2 - .h1"},
+    {"vabsdiff.u32.u32.u32.sat", "r<rrr", ".h1 .b1 -"},
+    {"vabsdiff.u32.s32.s32", "r<rrr", ".b2 - .h1"},
+    {"vabsdiff.u32.s32.s32", "r<rrr", ".h1 .b1 -"},
+    {"vabsdiff.u32.s32.s32.sat", "r<rrr", ".h0 - .h1"},
+    {"vabsdiff.u32.s32.s32.sat", "r<rrr", ".h1 .b1 -"},
+    {"vabsdiff.s32.u32.s32", "r<rrr", ".h0 - .h1"},
+    {"vabsdiff.s32.u32.s32", "r<rrr", ".h1 .b1 -"},
+    {"vabsdiff.s32.u32.s32.sat", "r<rrr", ".h1 - .h1"},
+    {"vabsdiff.s32.u32.s32.sat", "r<rrr", ".b3 .b1 -"},
+    {"vabsdiff.s32.s32.s32", "r<rrr", ".h1 - .h1"},
+    {"vabsdiff.s32.s32.s32", "r<rrr", ".b3 .b1 -"},
+    {"vabsdiff.s32.s32.s32.sat", "r<rrr", ".b0 - .h1"},
+    {"vabsdiff.s32.s32.s32.sat", "r<rrr", ".h1 .b1 -"},
+    {"vmin.u32.u32.u32", "r<rrr", ".b0 - .h1"},
+    {"vmin.u32.u32.u32", "r<rrr", ".h1 .b1 -"},
+    {"vmin.u32.u32.u32.sat", "r<rrr", ".b2 - .h1"},
+    {"vmin.u32.u32.u32.sat", "r<rrr", ".h1 .b1 -"},
+    {"vmin.u32.s32.s32", "r<rrr", ".b2 - .h1"},
+    {"vmin.u32.s32.s32", "r<rrr", ".h1 .b1 -"},
+    {"vmin.u32.s32.s32.sat", "r<rrr", ".h0 - .h1"},
+    {"vmin.u32.s32.s32.sat", "r<rrr", ".h1 .b1 -"},
+    {"vmin.s32.u32.s32", "r<rrr", ".h0 - .h1"},
+    {"vmin.s32.u32.s32", "r<rrr", ".h1 .b1 -"},
+    {"vmin.s32.u32.s32.sat", "r<rrr", ".h1 - .h1"},
+    {"vmin.s32.u32.s32.sat", "r<rrr", ".b3 .b1 -"},
+    {"vmin.s32.s32.s32", "r<rrr", ".h1 - .h1"},
+    {"vmin.s32.s32.s32", "r<rrr", ".b3 .b1 -"},
+    {"vmin.s32.s32.s32.sat", "r<rrr", ".b0 - .h1"},
+    {"vmin.s32.s32.s32.sat", "r<rrr", ".h1 .b1 -"},
+    {"vmax.u32.u32.u32", "r<rrr", ".b0 - .h1"},
+    {"vmax.u32.u32.u32", "r<rrr", ".h1 .b1 -"},
+    {"vmax.u32.u32.u32.sat", "r<rrr", ".b2 - .h1"},
+    {"vmax.u32.u32.u32.sat", "r<rrr", ".h1 .b1 -"},
+    {"vmax.u32.s32.s32", "r<rrr", ".b2 - .h1"},
+    {"vmax.u32.s32.s32", "r<rrr", ".h1 .b1 -"},
+    {"vmax.u32.s32.s32.sat", "r<rrr", ".h0 - .h1"},
+    {"vmax.u32.s32.s32.sat", "r<rrr", ".h1 .b1 -"},
+    {"vmax.s32.u32.s32", "r<rrr", ".h0 - .h1"},
+    {"vmax.s32.u32.s32", "r<rrr", ".h1 .b1 -"},
+    {"vmax.s32.u32.s32.sat", "r<rrr", ".h1 - .h1"},
+    {"vmax.s32.u32.s32.sat", "r<rrr", ".b3 .b1 -"},
+    {"vmax.s32.s32.s32", "r<rrr", ".h1 - .h1"},
+    {"vmax.s32.s32.s32", "r<rrr", ".b3 .b1 -"},
+    {"vmax.s32.s32.s32.sat", "r<rrr", ".b0 - .h1"},
+    {"vmax.s32.s32.s32.sat", "r<rrr", ".h1 .b1 -"},
+    {"vshl.u32.u32.u32.clamp", "r<rrr", ".h1 - -"},
+    {"vshl.u32.u32.u32.clamp", "r<rrr", ".b1 - .b0"},
+    {"vshl.u32.u32.u32.wrap", "r<rrr", ".h1 - -"},
+    {"vshl.u32.u32.u32.wrap", "r<rrr", ".b1 - .b0"},
+    {"vshl.u32.u32.u32.sat.clamp", "r<rrr", ".h1 - -"},
+    {"vshl.u32.u32.u32.sat.clamp", "r<rrr", ".b1 - .b0"},
+    {"vshl.u32.u32.u32.sat.wrap", "r<rrr", ".h1 - -"},
+    {"vshl.u32.u32.u32.sat.wrap", "r<rrr", ".b1 - .b0"},
+    {"vshl.s32.s32.u32.clamp", "r<rrr", ".h1 - -"},
+    {"vshl.s32.s32.u32.clamp", "r<rrr", ".b1 - .b0"},
+    {"vshl.s32.s32.u32.wrap", "r<rrr", ".h1 - -"},
+    {"vshl.s32.s32.u32.wrap", "r<rrr", ".b1 - .b0"},
+    {"vshl.s32.s32.u32.sat.clamp", "r<rrr", ".h1 - -"},
+    {"vshl.s32.s32.u32.sat.clamp", "r<rrr", ".b1 - .b0"},
+    {"vshl.s32.s32.u32.sat.wrap", "r<rrr", ".h1 - -"},
+    {"vshl.s32.s32.u32.sat.wrap", "r<rrr", ".b1 - .b0"},
+    {"vshr.u32.u32.u32.clamp", "r<rrr", ".h1 - -"},
+    {"vshr.u32.u32.u32.clamp", "r<rrr", ".b1 - .b0"},
+    {"vshr.u32.u32.u32.wrap", "r<rrr", ".h1 - -"},
+    {"vshr.u32.u32.u32.wrap", "r<rrr", ".b1 - .b0"},
+    {"vshr.u32.u32.u32.sat.clamp", "r<rrr", ".h1 - -"},
+    {"vshr.u32.u32.u32.sat.clamp", "r<rrr", ".b1 - .b0"},
+    {"vshr.u32.u32.u32.sat.wrap", "r<rrr", ".h1 - -"},
+    {"vshr.u32.u32.u32.sat.wrap", "r<rrr", ".b1 - .b0"},
+    {"vshr.s32.s32.u32.clamp", "r<rrr", ".h1 - -"},
+    {"vshr.s32.s32.u32.clamp", "r<rrr", ".b1 - .b0"},
+    {"vshr.s32.s32.u32.wrap", "r<rrr", ".h1 - -"},
+    {"vshr.s32.s32.u32.wrap", "r<rrr", ".b1 - .b0"},
+    {"vshr.s32.s32.u32.sat.clamp", "r<rrr", ".h1 - -"},
+    {"vshr.s32.s32.u32.sat.clamp", "r<rrr", ".b1 - .b0"},
+    {"vshr.s32.s32.u32.sat.wrap", "r<rrr", ".h1 - -"},
+    {"vshr.s32.s32.u32.sat.wrap", "r<rrr", ".b1 - .b0"},
 };
 
 static ptx_type type_of_letter(char letter) {
@@ -430,6 +612,10 @@ static ptx_type type_of_letter(char letter) {
     static const ptx_type types[] = {PTX_PRED, PTX_B16, PTX_B32, PTX_B64,   PTX_F16,
                                      PTX_BF16, PTX_F32, PTX_F64, PTX_F16X2, PTX_BF16X2};
     return types[strchr(letters, letter) - letters];
+}
+
+static bool is_atomic(const char *opcode) {
+    return strncmp(opcode, "atom.", 5) == 0 || strncmp(opcode, "red.", 4) == 0;
 }
 
 static form_case made_case(size_t n) {
@@ -448,6 +634,7 @@ static form_case made_case(size_t n) {
             one.types[count++] = (uint8_t)type_of_letter(*at);
     one.sources = (uint8_t)(count - one.results);
     one.paired = one.results == 2;
+    one.changes_memory = is_atomic(one.opcode);
     return one;
 }
 
@@ -574,6 +761,35 @@ static void write_store(FILE *file, ptx_type type, unsigned number, size_t *at) 
     *at += (size_t)size * CASE_THREADS;
 }
 
+/* An atomic operation on memory of each thread's own, which has the first source until then; the
+ * results are what it returns, if it does, and what the memory has afterwards. */
+static void write_change(FILE *file, const form_case *one) {
+    const ptx_type type = (ptx_type)one->types[0];
+    const unsigned size = result_bytes(type);
+    const bool shared = strstr(one->opcode, ".shared.") != NULL;
+    const char *space = shared ? "shared" : "global", *of = letter(type);
+    size_t at = 0;
+    if (shared)
+        fprintf(file,
+                ".shared .align 8 .b8 own[%u];\nmov.u64 %%d4, own;\n"
+                "mad.wide.u32 %%d3, %%r0, %u, %%d4;\n",
+                CASE_THREADS * size, size);
+    else
+        fprintf(file, "mad.wide.u32 %%d3, %%r0, %u, %%d2;\nadd.u64 %%d3, %%d3, %u;\n", size,
+                one->results > 1 ? CASE_THREADS * size : 0);
+    fprintf(file, "st.%s.b%u [%%d3], %%%s10;\n%s ", space, 8 * size, of, one->opcode);
+    if (one->results > 1)
+        fprintf(file, "%%%s5, ", of);
+    fprintf(file, "[%%d3], %%%s11", of);
+    if (one->sources > 2)
+        fprintf(file, ", %%%s12", of);
+    fprintf(file, ";\nld.%s.b%u %%%s6, [%%d3];\n", space, 8 * size, of);
+    if (one->results > 1)
+        write_store(file, type, 5, &at);
+    write_store(file, type, 6, &at);
+    fprintf(file, "ret;\n}\n");
+}
+
 void form_case_write(const form_case *one, FILE *file) {
     bool borrow = strncmp(one->opcode, "sub", 3) == 0;
     size_t at = 0;
@@ -588,9 +804,14 @@ void form_case_write(const form_case *one, FILE *file) {
         write_outside(file, (ptx_type)one->types[one->results + n], n);
     if (one->carries & 1)
         write_carry(file, borrow);
+    if (one->changes_memory) {
+        write_change(file, one);
+        return;
+    }
     fprintf(file, "%s ", one->opcode);
     for (unsigned n = 0; n < one->results; n++)
-        fprintf(file, "%s%%%s%u", n ? "|" : "", letter((ptx_type)one->types[n]), n + 5);
+        fprintf(file, "%s%%%s%u%s", n ? "|" : "", letter((ptx_type)one->types[n]), n + 5,
+                n ? "" : one->parts[0]);
     for (unsigned n = 0; n < one->sources; n++)
         if (one->last && n + 1u == one->sources)
             fprintf(file, ", %s", one->last);

@@ -18,12 +18,13 @@ typedef struct form_case {
     char opcode[80];
     char entry[96]; /* the kernel's name */
     uint8_t results, sources;
-    uint8_t types[8]; /* ptx_type: the results, then the sources */
-    int carries;      /* 1: the carry goes in; 2: out; 3: both */
-    int paired;       /* the results are written d|e */
-    char parts[3][8]; /* of video instructions: what is behind each operand's name */
-    const char *last; /* the text of the last source if that is a constant; else NULL */
-    size_t at, bytes; /* where the results are in the output */
+    uint8_t types[8];    /* ptx_type: the results, then the sources */
+    int carries;         /* 1: the carry goes in; 2: out; 3: both */
+    int paired;          /* the results are written d|e */
+    bool changes_memory; /* the last result is what memory has, of which the first source is */
+    char parts[3][8];    /* of video instructions: what is behind each operand's name */
+    const char *last;    /* the text of the last source if that is a constant; else NULL */
+    size_t at, bytes;    /* where the results are in the output */
 } form_case;
 
 /* Returns all cases, with `*count` of them and the bytes of all results; the caller frees the

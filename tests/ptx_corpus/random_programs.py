@@ -474,6 +474,7 @@ def text(seed: int, kernels: int) -> str:
     calls = [f"    bad |= differs({n}, kernel_{n}, body_{n});" for n in range(kernels)]
     end = [
         "int main() {",
+        "    cudaDeviceSetLimit(cudaLimitStackSize, 1 << 16); // functions call themselves, and have arrays",
         "    bool bad = false;",
         *calls,
         '    puts(bad ? "differs" : "the same");',

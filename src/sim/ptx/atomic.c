@@ -15,7 +15,7 @@ typedef struct lanes_of {
     uint32_t lanes;
     const void *b, *c; /* a lane's values; c of a compare-and-swap alone */
     void *d;           /* what each lane found; NULL: nobody asks */
-    uint64_t quiet;    /* bits of a sum of f64 that is NaN */
+    bool shared;       /* the memory is shared memory, which adds no floats: instructions do */
 } lanes_of;
 
 typedef void change_lanes(const ptx_atomic *a, const lanes_of *of);
@@ -44,16 +44,25 @@ static bool is_nan_f64(uint64_t bits) {
     return bits << 1 > UINT64_C(0xffe0000000000000);
 }
 
-/* A GPU's memory keeps NaN as it is, also a signalling one; of two, the one that is added. */
-static uint64_t add_f64(uint64_t a, uint64_t b) {
-    return is_nan_f64(b) ? b : is_nan_f64(a) ? a : bits_of_double(double_of(a) + double_of(b));
+/* Global memory adds f32 itself, and takes for zero what is not normal; shared memory has the
+ * instruction add. */
+static inline uint64_t add_f32(uint64_t a, uint64_t b, bool shared) {
+    return of_float(shared ? number(as_float(a) + as_float(b))
+                           : flush(number(flush(as_float(a)) + flush(as_float(b)))));
 }
 
-/* Combines numbers of floating point, but those of 32 bits, which are only added. */
-static uint64_t combine_float(ptx_change kind, ptx_type type, uint64_t a, uint64_t b) {
+/* Global memory keeps NaN as it is, also a signalling one; of two, the one that is added. The
+ * instruction makes it quiet, and takes the one that is there. */
+static inline uint64_t add_f64(uint64_t a, uint64_t b, bool shared) {
+    const uint64_t quiet = shared ? UINT64_C(1) << 51 : 0;
+    if (is_nan_f64(a) && (shared || !is_nan_f64(b)))
+        return a | quiet;
+    return is_nan_f64(b) ? b | quiet : bits_of_double(double_of(a) + double_of(b));
+}
+
+/* Combines numbers of 16 bits. */
+static uint64_t combine_half(ptx_change kind, ptx_type type, uint64_t a, uint64_t b) {
     switch (type) {
-    case PTX_F64:
-        return add_f64(a, b);
     case PTX_F16:
         return kind == PTX_CHANGE_ADD   ? add_f16((uint16_t)a, (uint16_t)b)
                : kind == PTX_CHANGE_MIN ? min_f16((uint16_t)a, (uint16_t)b)
@@ -63,11 +72,11 @@ static uint64_t combine_float(ptx_change kind, ptx_type type, uint64_t a, uint64
                : kind == PTX_CHANGE_MIN ? min_bf16((uint16_t)a, (uint16_t)b)
                                         : max_bf16((uint16_t)a, (uint16_t)b);
     case PTX_F16X2:
-        return combine_float(kind, PTX_F16, a & 0xffff, b & 0xffff) |
-               combine_float(kind, PTX_F16, a >> 16 & 0xffff, b >> 16 & 0xffff) << 16;
+        return combine_half(kind, PTX_F16, a & 0xffff, b & 0xffff) |
+               combine_half(kind, PTX_F16, a >> 16 & 0xffff, b >> 16 & 0xffff) << 16;
     default: /* PTX_BF16X2 */
-        return combine_float(kind, PTX_BF16, a & 0xffff, b & 0xffff) |
-               combine_float(kind, PTX_BF16, a >> 16 & 0xffff, b >> 16 & 0xffff) << 16;
+        return combine_half(kind, PTX_BF16, a & 0xffff, b & 0xffff) |
+               combine_half(kind, PTX_BF16, a >> 16 & 0xffff, b >> 16 & 0xffff) << 16;
     }
 }
 
@@ -80,21 +89,22 @@ static inline bool is_below(ptx_type type, uint64_t a, uint64_t b) {
 /* Returns what the memory has afterwards. Inlined, so that nothing is left to decide where a caller
  * has constants for the change and the type. */
 static inline __attribute__((always_inline)) uint64_t combine(ptx_change change, ptx_type type,
-                                                              uint64_t old, uint64_t b,
-                                                              uint64_t c) {
-    const bool is_float = type == PTX_F32 || type == PTX_F64 || type == PTX_F16 ||
-                          type == PTX_BF16 || type == PTX_F16X2 || type == PTX_BF16X2;
+                                                              uint64_t old, uint64_t b, uint64_t c,
+                                                              bool shared) {
+    const bool is_half =
+        type == PTX_F16 || type == PTX_BF16 || type == PTX_F16X2 || type == PTX_BF16X2;
     switch (change) {
     case PTX_CHANGE_ADD:
-        return type == PTX_F32 ? of_float(number(as_float(old) + as_float(b)))
-               : is_float      ? combine_float(PTX_CHANGE_ADD, type, old, b)
-                               : old + b;
+        return type == PTX_F32   ? add_f32(old, b, shared)
+               : type == PTX_F64 ? add_f64(old, b, shared)
+               : is_half         ? combine_half(PTX_CHANGE_ADD, type, old, b)
+                                 : old + b;
     case PTX_CHANGE_MIN:
-        return is_float                 ? combine_float(PTX_CHANGE_MIN, type, old, b)
+        return is_half                  ? combine_half(PTX_CHANGE_MIN, type, old, b)
                : is_below(type, b, old) ? b
                                         : old;
     case PTX_CHANGE_MAX:
-        return is_float                 ? combine_float(PTX_CHANGE_MAX, type, old, b)
+        return is_half                  ? combine_half(PTX_CHANGE_MAX, type, old, b)
                : is_below(type, old, b) ? b
                                         : old;
     case PTX_CHANGE_INC:
@@ -128,9 +138,7 @@ static inline __attribute__((always_inline)) uint64_t combine(ptx_change change,
                 const unsigned lane = (unsigned)__builtin_ctz(left);                               \
                 found[lane] = now;                                                                 \
                 now = (uint##bits##_t)combine(change, type, now, b[lane],                          \
-                                              change == PTX_CHANGE_CAS ? c[lane] : 0);             \
-                if (change == PTX_CHANGE_ADD && type == PTX_F64 && is_nan_f64(now))                \
-                    now |= (uint##bits##_t)of->quiet;                                              \
+                                              change == PTX_CHANGE_CAS ? c[lane] : 0, of->shared); \
             }                                                                                      \
         } while (!__atomic_compare_exchange_n(p, &old, now, false, __ATOMIC_SEQ_CST,               \
                                               __ATOMIC_RELAXED));                                  \
@@ -248,9 +256,8 @@ bool acu_ptx_atomic_changes(const ptx_warp *w, const ptx_atomic *a, unsigned lan
     return false;
 }
 
-/* Shared memory adds no f64: a GPU adds as its instruction does, which makes NaN quiet. */
-static uint64_t quieting(const ptx_warp *w, const char *at) {
-    return (size_t)(at - w->block->shared) < w->block->shared_bytes ? UINT64_C(1) << 51 : 0;
+static bool is_shared(const ptx_warp *w, const char *at) {
+    return (size_t)(at - w->block->shared) < w->block->shared_bytes;
 }
 
 /* Returns the first of the lanes and those after it that have its address. */
@@ -286,7 +293,7 @@ static void change_memory(ptx_warp *w, const ptx_op *op, const void *const *b) {
                                   .b = b[n],
                                   .c = ptx_at(w, a->c),
                                   .d = a->returns ? ptx_at(w, a->d[n]) : NULL,
-                                  .quiet = quieting(w, at)});
+                                  .shared = is_shared(w, at)});
     }
 }
 

@@ -88,8 +88,13 @@ void acu_ptx_lower_setp(ptx_lowering *l, const ptx_instruction *i) {
     /* An operand may be a result, too, so that the results are written last. */
     ptx_slot first = acu_ptx_temp(l, 0), second = acu_ptx_temp(l, 0);
     compare(l, i, &c, i->paired ? 2 : 1, first, second);
-    emit(l, "or.pred", yes, first, first, 0);
+    /* A result that is the guard, too, is written behind the other one. */
+    const bool guards = i->guard >= 0 && acu_ptx_register_slot(l, (unsigned)i->guard) == yes;
+    if (!guards)
+        emit(l, "or.pred", yes, first, first, 0);
     emit(l, "or.pred", no, second, second, 0);
+    if (guards)
+        emit(l, "or.pred", yes, first, first, 0);
 }
 
 /* The bits of a result that is true. */

@@ -100,12 +100,22 @@ static uint32_t finish(const video *v, int64_t wide, uint32_t c) {
         return wide < other ? value : c;
     case MAX:
         return wide > other ? value : c;
-    case MERGE:
+    case MERGE: /* .h1 gets the upper half, as on a GPU, in spite of what the manual says */
         mask = (v->merge_bits == 8 ? 0xffu : 0xffffu) << v->merge_at;
-        return (value << v->merge_at & mask) | (c & ~mask);
+        value = v->merge_at == 16 && v->merge_bits == 16 ? value : value << v->merge_at;
+        return (value & mask) | (c & ~mask);
     default:
         return value;
     }
+}
+
+/* A GPU saturates a part of the result to the largest value alone, also what is negative, and parts
+ * of shifts as whole words. */
+static int64_t saturate(const video *v, int64_t value) {
+    const int64_t most = (INT64_C(1) << (v->merge_bits - v->d_signed)) - 1;
+    if (v->second != MERGE || v->operation == VSHL || v->operation == VSHR)
+        return clamp(value, 32, v->d_signed);
+    return value < 0 || value > most ? most : value;
 }
 
 static uint32_t scalar(const video *v, uint32_t a, uint32_t b, uint32_t c) {
@@ -116,9 +126,8 @@ static uint32_t scalar(const video *v, uint32_t a, uint32_t b, uint32_t c) {
     if (v->operation == VMAD)
         return multiply_add(v, x, y, c);
     int64_t value = first(v, x, y);
-    unsigned bits = v->second == MERGE ? v->merge_bits : 32;
     if (v->saturates)
-        value = clamp(value, bits, v->d_signed);
+        value = saturate(v, value);
     return finish(v, value, c);
 }
 
