@@ -322,7 +322,8 @@ ptx_state acu_ptx_warp_run(ptx_warp *w) {
         const bool by_branch = run_split(w);
         if (!w->split_count)
             return PTX_ENDED;
-        rounds += w->backward;
+        rounds +=
+            w->backward < PTX_SPINS ? w->backward : PTX_SPINS; /* a loop that counts is none */
         if (!by_branch || w->backward < PTX_SPINS) {
             if (!w->code->spins || rounds < PTX_ROUNDS)
                 continue;
