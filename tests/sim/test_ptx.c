@@ -962,6 +962,28 @@ TEST(short_branches_of_two_sides) {
     }
 }
 
+/* Branches within others become guards together, whose predicate is written in between. */
+TEST(short_branches_within_others) {
+    static const char *const outer[] = {"setp.lt.u32 %p1, %r1, 4;\n@%p1 bra J;\n",
+                                        "setp.ge.u32 %p1, %r1, 4;\n@!%p1 bra J;\n"};
+    static const char frame[] = WORD("", "HERE");
+    const char *here = strstr(frame, "HERE");
+    for (unsigned n = 0; n < 2; n++) {
+        char text[2048];
+        uint32_t words[32];
+        snprintf(text, sizeof text,
+                 "%.*smov.u32 %%r2, %%r1;\n%sadd.u32 %%r2, %%r2, 100;\n"
+                 "setp.ge.u32 %%p1, %%r1, 28;\n@%%p1 bra J;\nand.b32 %%r3, %%r1, 1;\n"
+                 "setp.eq.u32 %%p1, %%r3, 0;\n@%%p1 bra K;\nadd.u32 %%r2, %%r2, 1000;\nK:\n"
+                 "add.u32 %%r2, %%r2, 10000;\nJ:\n%s",
+                 (int)(here - frame), frame, outer[n], here + 4);
+        count_up(words, 32);
+        run(text, 1, 32, words, 32);
+        for (uint32_t i = 0; i < 32; i++)
+            assert_int_equal(words[i], i + (i < 4 ? 0 : i >= 28 ? 100 : i % 2 ? 11100 : 10100));
+    }
+}
+
 /* Lanes of one address change it in their order, and each gets what it found, also in the register
  * that it added; lanes of others in between, and a lane that does not take part, change nothing. */
 TEST(atomics_of_lanes_together) {
@@ -1076,6 +1098,7 @@ int main(void) {
         C(sums_of_nan),
         C(copies_of_registers),
         C(short_branches_of_two_sides),
+        C(short_branches_within_others),
         C(atomics_of_lanes_together),
         C(atomics_of_vectors_into_their_sources),
         C(faults),

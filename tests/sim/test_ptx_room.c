@@ -34,8 +34,10 @@ static bool find(void *data, uint64_t address, ptx_range *range) {
     return address - range->base < sizeof(counts);
 }
 
-/* Runs the kernel in clusters of `size` blocks, of which the device runs `resident` at a time. */
-static counts run(const char *text, unsigned size, unsigned resident, int code) {
+/* Runs the kernel in blocks of `threads`, clusters of `size` blocks, of which the device runs
+ * `resident` at a time. */
+static counts run_blocks(const char *text, unsigned threads, unsigned size, unsigned resident,
+                         int code) {
     counts c = {0};
     ptx_module *module = NULL;
     ptx_code *lowered = NULL;
@@ -50,7 +52,7 @@ static counts run(const char *text, unsigned size, unsigned resident, int code) 
     const ptx_launch launch = {.code = lowered,
                                .machine = &machine,
                                .grid = {BLOCKS, 1, 1},
-                               .block = {1, 1, 1},
+                               .block = {threads, 1, 1},
                                .cluster = {size, 1, 1},
                                .params = params,
                                .multiprocessors = 1,
@@ -60,6 +62,10 @@ static counts run(const char *text, unsigned size, unsigned resident, int code) 
     acu_ptx_code_free(lowered);
     acu_ptx_module_free(module);
     return c;
+}
+
+static counts run(const char *text, unsigned size, unsigned resident, int code) {
+    return run_blocks(text, 1, size, resident, code);
 }
 
 static void has_at_most(unsigned size, unsigned resident, unsigned most) {
@@ -105,6 +111,28 @@ static void clusters_larger_than_the_room(void **state) {
     has_at_most(16, 15, 16);
 }
 
+/* A thread counts, reads what others write a few times, goes through a long loop that waits for
+ * nobody, and comes to a barrier of its block. */
+#define LONG_LOOPS                                                                                 \
+    ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"          \
+    ".reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<4>;\nld.param.u64 %d1, [p];\n"                \
+    "atom.global.add.u32 %r4, [%d1], 1;\nadd.u32 %r4, %r4, 1;\n"                                   \
+    "red.global.max.u32 [%d1+4], %r4;\nred.global.add.u32 [%d1+8], 1;\nmov.u32 %r1, 0;\n"          \
+    "again:\nld.volatile.global.u32 %r5, [%d1];\nadd.u32 %r1, %r1, 1;\n"                           \
+    "setp.lt.u32 %p1, %r1, 10;\n@%p1 bra again;\n"                                                 \
+    "longer:\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 3000;\n@%p1 bra longer;\n"               \
+    "bar.sync 0;\nred.global.add.u32 [%d1], -1;\nret;\n}\n"
+
+/* Such a loop is no reason to begin other blocks. */
+static void long_loops_before_barriers(void **state) {
+    enum { THREADS = 64 };
+    (void)state;
+    const counts c = run_blocks(LONG_LOOPS, THREADS, 1, 0, 0);
+    assert_int_equal(c.all, BLOCKS * THREADS);
+    assert_int_equal(c.now, 0);
+    assert_in_range(c.most, 1, WORKERS * THREADS);
+}
+
 /* Workers that wait for room leave when another one's block fails. */
 static void a_grid_that_fails(void **state) {
     (void)state;
@@ -118,9 +146,13 @@ static void a_grid_that_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_block_at_a_time),      cmocka_unit_test(fewer_than_workers),
-        cmocka_unit_test(more_than_workers),        cmocka_unit_test(all_at_a_time),
-        cmocka_unit_test(clusters_that_leave_room), cmocka_unit_test(clusters_larger_than_the_room),
+        cmocka_unit_test(one_block_at_a_time),
+        cmocka_unit_test(fewer_than_workers),
+        cmocka_unit_test(more_than_workers),
+        cmocka_unit_test(all_at_a_time),
+        cmocka_unit_test(clusters_that_leave_room),
+        cmocka_unit_test(clusters_larger_than_the_room),
+        cmocka_unit_test(long_loops_before_barriers),
         cmocka_unit_test(a_grid_that_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

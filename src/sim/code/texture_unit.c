@@ -127,10 +127,20 @@ static acu_sim_texel sample(const acu_sim_image *image, const ptx_sample *s) {
     }
 }
 
+/* Samples what needs no more than a place in two dimensions; false where it needs more. */
+static bool sample_within(const acu_sim_image *image, const ptx_sample *s, ptx_texel *texel) {
+    float out[4] = {0};
+    if (s->geometry != PTX_TEXTURE_2D || s->has_offset || s->reading != PTX_READ_LEVEL ||
+        !acu_sim_sample_within(image, s->at[0], s->at[1], out))
+        return false;
+    memcpy(texel->bits, out, sizeof texel->bits);
+    return true;
+}
+
 uint64_t acu_sim_texture_unit_sample(const void *texture, const ptx_sample *s, ptx_texel *texel) {
     const opened *o = texture;
     *texel = (ptx_texel){.resident = true};
-    if (o->is_empty)
+    if (o->is_empty || sample_within(&o->image, s, texel))
         return 0;
     if (o->image.moves)
         pthread_mutex_lock(&acu_sim_lock);

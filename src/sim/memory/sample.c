@@ -533,29 +533,41 @@ static acu_sim_texel sample_one(const acu_sim_texture *t, const acu_sim_image *i
     return mix(image, sums);
 }
 
-/* Does what sample_one() does, of a flat image in two dimensions, which most textures are. False
- * where a texel is the border. */
-static bool sample_flat(const acu_sim_image *image, const acu_sim_place *place,
-                        acu_sim_texel *out) {
-    const struct cudaTextureDesc *s = &image->texture->texture;
-    const acu_sim_size size = acu_sim_image_size(image, 0);
-    const bool normalized = s->normalizedCoords != 0;
-    const axis x = place_on(place->at[0], 0, size.width, s->addressMode[0], normalized),
-               y = place_on(place->at[1], 0, size.height, s->addressMode[1], normalized);
-    const float *texel[4];
-    int weight[4];
-    if (x.is_outside[0] || x.is_outside[1] || y.is_outside[0] || y.is_outside[1])
+/* Finds the two texels that are mixed, as place_on() does, and returns whether both are in the
+ * image; then no mode of addresses makes a difference. */
+static bool place_within(float at, size_t size, bool normalized, size_t *first, int *weight) {
+    const float most = 0x1p16f;
+    const unsigned bits = !normalized ? 9 : size > 8192 ? 22 : 21;
+    if (!(at >= FLT_MIN && at < (normalized ? 1 : most)))
         return false;
+    long long x = (long long)((double)at * (double)(1ll << bits));
+    x *= normalized ? (long long)size : 1;
+    x = (x - (1ll << (bits - 1)) + (1ll << (bits - 9))) >> (bits - 8);
+    *weight = (int)(x & (ONE - 1));
+    *first = (size_t)(x >> 8);
+    return x >= 0 && *first + 1 < size;
+}
+
+bool acu_sim_sample_within(const acu_sim_image *image, float x, float y, float out[4]) {
+    if (!image->is_flat)
+        return false;
+    const bool normalized = image->texture->texture.normalizedCoords != 0;
+    const acu_sim_size size = acu_sim_image_size(image, 0);
+    const float *texel[4];
+    size_t column, row;
+    int right, down, weight[4];
+    if (!place_within(x, size.width, normalized, &column, &right) ||
+        !place_within(y, size.height, normalized, &row, &down))
+        return false;
+    set_square(weight, ONE, right, down);
     for (unsigned k = 0; k < 4; k++)
-        texel[k] = acu_sim_image_floats(image, (size_t)x.texel[k & 1], (size_t)y.texel[k >> 1],
-                                        image->first_layer);
-    set_square(weight, ONE, x.weight, y.weight);
-    *out = (acu_sim_texel){{0}};
+        texel[k] =
+            acu_sim_image_floats(image, column + (k & 1), row + (k >> 1), image->first_layer);
     for (unsigned i = 0; i < image->channels; i++) {
         double sum = 0;
         for (unsigned k = 0; k < 4; k++)
             sum += (double)texel[k][i] * weight[k];
-        out->f[i] = nearest(sum / ONE);
+        out[i] = nearest(sum / ONE);
     }
     return true;
 }
@@ -642,9 +654,9 @@ static long long level_of(const acu_sim_texture *t, const acu_sim_image *image, 
 static acu_sim_texel sample_level(const acu_sim_image *image, const acu_sim_place *place,
                                   float level, bool by_footprint) {
     const acu_sim_texture *t = image->texture;
-    acu_sim_texel flat;
-    if (image->is_flat && place->geometry == ACU_SIM_2D && !place->beside[0] && !place->beside[1] &&
-        sample_flat(image, place, &flat))
+    acu_sim_texel flat = {{0}};
+    if (place->geometry == ACU_SIM_2D && !place->beside[0] && !place->beside[1] &&
+        acu_sim_sample_within(image, place->at[0], place->at[1], flat.f))
         return flat;
     if (t->resource.resType == cudaResourceTypeLinear) /* which is only fetched */
         return (acu_sim_texel){{0}};

@@ -23,6 +23,10 @@ typedef struct acu_sim_place {
 /* Samples with the level of detail that is given, or that derivatives give. */
 acu_sim_texel acu_sim_sample_level(const acu_sim_image *image, const acu_sim_place *place,
                                    float level);
+/* Does the same in two dimensions where all is simple, which it most often is: of a flat image, at
+ * a place whose four texels are in it. False: the place is another one, or the image. `out` is 0.
+ */
+bool acu_sim_sample_within(const acu_sim_image *image, float x, float y, float out[4]);
 acu_sim_texel acu_sim_sample_grad(const acu_sim_image *image, const acu_sim_place *place,
                                   const float dx[3], const float dy[3]);
 acu_sim_texel acu_sim_sample_fetch(const acu_sim_image *image, const acu_sim_place *place,

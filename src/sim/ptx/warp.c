@@ -322,7 +322,8 @@ ptx_state acu_ptx_warp_run(ptx_warp *w) {
         const bool by_branch = run_split(w);
         if (!w->split_count)
             return PTX_ENDED;
-        rounds += w->backward;
+        rounds +=
+            w->backward < PTX_SPINS ? w->backward : PTX_SPINS; /* a loop that counts is none */
         if (!by_branch || w->backward < PTX_SPINS) {
             if (!w->code->spins || rounds < PTX_ROUNDS)
                 continue;
@@ -370,6 +371,19 @@ static ptx_join *join_at(ptx_warp *w, const ptx_split *s, uint32_t meet) {
     return acu_ptx_warp_add_join(w, s, meet);
 }
 
+/* Returns whether lanes that a branch sends to a place are at its join there, and nothing in the
+ * code waits for others but at barriers. */
+static bool is_at_join(const ptx_warp *w, const ptx_op *op, int64_t at) {
+    return !w->code->spins && at == (int64_t)op->e && at > (int64_t)(op - w->code->ops);
+}
+
+/* Lets lanes of a split wait at a join, and the others go on to it. */
+static void wait_at(ptx_join *join, ptx_split *s, uint32_t lanes) {
+    join->arrived |= lanes;
+    s->mask &= ~lanes;
+    s->join = join;
+}
+
 ptx_step acu_ptx_flow_branch(ptx_warp *w, const ptx_op *op) {
     ptx_split *s = ptx_current(w);
     uint32_t taken = ptx_guard(w, op) & s->mask;
@@ -380,13 +394,24 @@ ptx_step acu_ptx_flow_branch(ptx_warp *w, const ptx_op *op) {
         return PTX_GO;
     }
     ptx_join *join = join_at(w, s, op->e);
-    ptx_split other = *s;
-    other.mask = s->mask & ~taken;
-    other.join = join;
-    other.pc++;
-    s->mask = taken;
-    s->join = join;
-    add_split(w, other);
+    if (is_at_join(w, op, op->value)) {
+        wait_at(join, s, taken);
+        w->backward = 0; /* as where another split was chosen */
+        s->pc++;
+        acu_ptx_warp_set_mask(w, s->mask);
+        return PTX_GO;
+    }
+    if (is_at_join(w, op, (int64_t)s->pc + 1)) {
+        wait_at(join, s, s->mask & ~taken);
+    } else {
+        ptx_split other = *s;
+        other.mask = s->mask & ~taken;
+        other.join = join;
+        other.pc++;
+        s->mask = taken;
+        s->join = join;
+        add_split(w, other);
+    }
     acu_ptx_warp_set_mask(w, taken);
     return go_to(w, op, (uint32_t)op->value);
 }
