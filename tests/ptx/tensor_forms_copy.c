@@ -426,7 +426,7 @@ static void ask_interleaved(unsigned variant) {
         {0, 0, 0, 16, 1, 0, 0},  {0, 0, 0, 32, 1, 0, 0},  {0, 0, 1, 16, 1, 0, 0},
         {0, 0, 8, 16, 1, 0, 0},  {0, 0, 16, 16, 1, 0, 0}, {0, 0, 32, 32, 1, 0, 0},
         {0, 0, -1, 16, 1, 0, 0}, {0, 0, -8, 16, 1, 0, 0}, {-1, 0, 0, 8, 1, 0, 0},
-        {4, -1, 0, 8, 1, 0, 1},  {0, 0, 0, 16, 2, 0, 0},  {0, 0, 0, 16, 1, 3, 1},
+        {16, -1, 0, 8, 1, 0, 1}, {0, 0, 0, 16, 2, 0, 0},  {0, 0, 0, 16, 1, 3, 1},
     };
     enum { ROWS = sizeof rows / sizeof *rows };
     unsigned wide = variant / 3 / ROWS, rank = 3 + variant % 3, row = variant / 3 % ROWS,
@@ -435,8 +435,8 @@ static void ask_interleaved(unsigned variant) {
     tensor t = {.type = types[F16].type,
                 .rank = rank,
                 .size = 2,
-                .shape = {5, 3, 2, 0, 0},
-                .box = {3, 2, 2, 0, 0},
+                .shape = {21, 3, 2, 0, 0},
+                .box = {8, 2, 2, 0, 0}, /* rows of 8 * 2 bytes: others are refused */
                 .steps = {rows[row].step, 1, 1, 1, 1},
                 .interleave = 1 + wide,
                 .swizzle = wide ? 1 : rows[row].swizzle,
@@ -458,31 +458,48 @@ static void ask_interleaved(unsigned variant) {
     ask_tile(name, &t, ".tile");
 }
 
-/* Their pixels, at 0 and beyond the edges. */
+/* Their pixels, at 0 and beyond the edges, from other channels on, at offsets, in steps, swizzled.
+ */
 static void ask_interleaved_columns(unsigned variant) {
-    unsigned wide = variant / 12, rank = 3 + variant % 3, beyond = variant / 3 % 2,
-             more = variant / 6 % 2, unit = wide ? 32 : 16, c = rank - 2;
-    char name[96];
-    tensor t = {.type = types[U16].type,
+    static const struct {
+        int at, channel;
+        unsigned channels, offset, step, swizzle, nan;
+    } rows[] = {{0, 0, 1, 0, 1, 0, 0},  {0, 0, 2, 0, 1, 0, 0},  {-1, 0, 1, 0, 1, 0, 0},
+                {0, 1, 1, 0, 1, 0, 0},  {0, 8, 1, 0, 1, 0, 0},  {0, 19, 1, 0, 1, 0, 0},
+                {0, 32, 1, 0, 1, 0, 0}, {0, -1, 1, 0, 1, 0, 0}, {0, 0, 1, 1, 1, 0, 0},
+                {0, 0, 1, 0, 2, 0, 0},  {0, 0, 1, 0, 1, 1, 0},  {0, 0, 1, 0, 1, 2, 0},
+                {0, 0, 1, 0, 1, 3, 0},  {-1, 0, 1, 1, 2, 0, 1}};
+    enum { ROWS = sizeof rows / sizeof *rows };
+    unsigned wide = variant / 3 / ROWS, rank = 3 + variant % 3, row = variant / 3 % ROWS,
+             unit = wide ? 32 : 16, c = rank - 2;
+    char name[128];
+    tensor t = {.type = types[F16].type,
                 .rank = rank,
                 .size = 2,
                 .shape = {5, 3, 2, 0, 0},
-                .box = {more ? unit : unit / 2},
+                .box = {rows[row].channels * unit / 2},
                 .pixels = 12,
-                .steps = {1, 1, 1, 1, 1},
+                .steps = {rows[row].step, rows[row].step, 1, 1, 1},
                 .interleave = 1 + wide,
-                .swizzle = wide};
+                .swizzle = wide ? 1 : rows[row].swizzle,
+                .fill = rows[row].nan};
     t.shape[c] = wide ? 40 : 20;
     t.shape[c + 1] = 2;
-    for (unsigned i = 0; i < c; i++)
-        t.lower[i] = t.at[i] = t.upper[i] = beyond ? -1 : 0;
+    t.at[c] = rows[row].channel;
+    for (unsigned i = 0; i < c; i++) {
+        t.lower[i] = t.at[i] = t.upper[i] = rows[row].at;
+        t.offsets[i] = (uint16_t)rows[row].offset;
+    }
     uint64_t bytes = unit;
     for (unsigned i = 0; i + 1 < rank; i++)
         t.strides[i] = bytes *= t.shape[i];
-    snprintf(name, sizeof name, "interleaved by %u, im2col, rank %u, %u channels, corners at %d",
-             unit, rank, t.box[0], t.lower[0]);
+    snprintf(name, sizeof name,
+             "interleaved by %u, im2col, rank %u, %u channels from %d, corners at %d, offset %u, "
+             "step %u, swizzle %u, nan %u",
+             unit, rank, t.box[0], t.at[c], t.lower[0], t.offsets[0], t.steps[0], t.swizzle,
+             t.fill);
     ask_tile(name, &t, ".im2col");
 }
 
 const question copy_questions[COPY_QUESTIONS] = {{ask_interleaved, 90},
-                                                 {ask_interleaved_columns, 24}};
+                                                 {ask_interleaved_columns, 84}};
