@@ -9,7 +9,7 @@
 extern CUresult acu_sim_find_function(const char *symbol, void **function, int version,
                                       cuuint64_t flags) SIM_SYMBOL("cuGetProcAddress");
 CUresult acu_sim_find_function(const char *symbol, void **function, int version, cuuint64_t flags) {
-    acu_fn fn = acu_sim_driver_older("cuGetProcAddress", 11030, false).fn;
+    acu_fn fn = acu_sim_driver_older_symbol("cuGetProcAddress");
     return ((CUresult (*)(const char *, void **, int, cuuint64_t))fn)(symbol, function, version,
                                                                       flags);
 }
