@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,22 @@ def test_debian(library: Library, tmp_path: Path) -> None:
     run("cmake", "-S", PROJECT, "-B", tmp_path / "found", f"-DCMAKE_PREFIX_PATH={prefix}")
     run("cmake", "--build", tmp_path / "found", "--target", "consumer")
     assert run(tmp_path / "found/consumer") == "linked\n"
+
+
+def test_sources(tmp_path: Path) -> None:
+    """What `package_source` packs: what git has, and no build, wherever it is."""
+    if shutil.which("cpack") is None:
+        pytest.skip("there is no cpack here")
+    build = tmp_path / "a+build"
+    run("cmake", "-S", ROOT, "-B", build)
+    run("cmake", "--build", build, "--target", "package_source")
+    (package,) = build.glob("*.tar.xz")
+    with tarfile.open(package) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"CMakeLists.txt", "src/sim/sim.c", "generated/src/cuda.c", ".gitignore"} <= names
+    ignored = [name for name in names if re.match(r"build(/|$)|\.git(/|$)|\.venv", name) or "__pycache__" in name]
+    assert not ignored
+    assert not [name for name in names if name.endswith((".o", ".a", ".so", ".whl", "CMakeCache.txt"))]
 
 
 def test_meson(tmp_path: Path) -> None:

@@ -330,8 +330,7 @@ int main(int argc, char **argv) {
     if (argc > 3 && strcmp(argv[argc - 2], "--keep") == 0)
         kept = fopen(argv[argc - 1], "wb");
     if (argc >= 3 && strcmp(argv[2], "--questions") == 0)
-        return ask(argv[1], copy_questions, COPY_QUESTIONS) +
-               ask(argv[1], product_questions, PRODUCT_QUESTIONS);
+        return ask(argv[1], product_questions, PRODUCT_QUESTIONS);
     if (argc == 3)
         answers = read_all(argv[2]);
     if (!run_forms(argv[1]))

@@ -85,7 +85,7 @@ typedef struct question {
     void (*ask)(unsigned variant);
     unsigned variants;
 } question;
-enum { COPY_QUESTIONS = 2, PRODUCT_QUESTIONS = 1 };
-extern const question copy_questions[COPY_QUESTIONS], product_questions[PRODUCT_QUESTIONS];
+enum { PRODUCT_QUESTIONS = 1 };
+extern const question product_questions[PRODUCT_QUESTIONS];
 
 #endif

@@ -337,87 +337,22 @@ static void interleaved_chunks(unsigned wide, unsigned rank) {
     load_chunks(name, &t, tile_bytes(&t));
 }
 
-/* All their bytes, at the edges of W and H, and at that of N. */
-static void interleaved(unsigned wide, unsigned rank, place where) {
-    static const uint32_t shape[] = {5, 3, 2}, box[] = {3, 2, 2};
-    unsigned c = rank - 2;
-    char what[64];
-    tensor t = {
-        .type = types[U16].type, .rank = rank, .size = 2, .interleave = 1 + wide, .swizzle = wide};
-    uint64_t bytes = wide ? 32 : 16;
-    for (unsigned i = 0; i < rank; i++) {
-        t.shape[i] = i < c ? shape[i] : i == c ? (wide ? 16 : 8) : 2;
-        t.box[i] = i < c ? box[i] : i == c ? (wide ? 16 : 8) : 2;
-        t.steps[i] = 1;
-        bytes *= t.shape[i]; /* more than the channels need */
-        t.strides[i] = bytes;
-    }
-    t.at[0] = where == BEFORE ? -1 : 3;
-    t.at[1] = rank > 3 ? (where == BEFORE ? -1 : 2) : 0;
-    t.at[rank - 1] = where == BEFORE ? -1 : 1;
-    snprintf(what, sizeof what, "interleaved by %u %s", wide ? 32 : 16, place_names[where]);
-    load_and_store(&t, what, ".tile", ".tile");
-}
-
-void copy_forms(void) {
-    for (unsigned swizzle = 1; swizzle < 4; swizzle++)
-        for (unsigned chunks = 1; chunks < 1u << swizzle; chunks++)
-            short_row_chunks(swizzle, chunks);
-    for (unsigned n = 0; n < 6; n++)
-        interleaved_chunks(n / 3, 3 + n % 3);
-
-    for (place where = 0; where < PLACES; where++) {
-        all_types(where);
-        for (unsigned rank = 1; rank <= 5; rank++)
-            for (unsigned swizzle = 0; swizzle < 4; swizzle++)
-                all_ranks(rank, swizzle, where);
-        short_rows(where);
-        for (unsigned n = 0; n < 6; n++)
-            interleaved(n / 3, 3 + n % 3, where);
-    }
-    reductions(BEFORE);
-    reductions(BEYOND);
-}
-
-/* ---- questions ---- */
-
-/* Prints a chunk of 8 numbers: the first one alone where the others count on from it. */
-static void print_chunk(const unsigned char *bytes) {
-    uint16_t numbers[8];
-    bool counts = true;
-    memcpy(numbers, bytes, sizeof numbers);
-    for (unsigned n = 1; n < 8; n++)
-        counts = counts && numbers[n] == (uint16_t)(numbers[0] + n);
-    printf(" %04x", numbers[0]);
-    for (unsigned n = 1; n < 8 && !counts; n++)
-        printf("-%04x", numbers[n]);
-}
-
-/* Loads a tile of a tensor whose elements, of 16 bits, are numbered from 1 on, and prints it, and
- * whether the barrier hears of the bytes that were written. */
-static void ask_tile(const char *name, const tensor *t, const char *mode) {
+/* Loads a tile of a tensor whose elements, of 16 bits, are numbered from 1 on: of its channels one
+ * unit of 16 or 32 bytes for each place or pixel. */
+static void load_unit_tile(const char *name, const tensor *t, const char *mode) {
     enum { SHARED = 8192 };
-    unsigned end = SHARED, written = 0;
+    unsigned bytes = (8u << t->interleave) * (t->pixels ? t->pixels : t->box[0] / t->steps[0]);
+    for (unsigned i = 1; i < t->rank && !t->pixels; i++)
+        bytes *= i == t->rank - 2 ? 1 : t->box[i];
     for (uint32_t n = 0; n < sizeof tensor_memory / 2; n++)
         memcpy(tensor_memory + (size_t)n * 2, &(uint16_t){(uint16_t)(n + 1)}, 2);
-    int code = run_load(t, mode, SHARED, SHARED);
-    for (unsigned n = 0; n < SHARED && !code; n++)
-        written += tile_memory[n] != 0xcc;
-    written = (written + 15) / 16 * 16;
-    if (!code)
-        code = run_load(t, mode, SHARED, written);
-    while (!code && end > 0 && tile_memory[end - 1] == 0xcc)
-        end--;
-    printf("%s: %d, %u bytes, of which the barrier %s:", name, code, written,
-           tile_memory[SHARED] == 1 ? "hears" : "does not hear");
-    for (unsigned n = 0; n < end && !code; n += 16)
-        print_chunk(tile_memory + n);
-    printf("\n");
+    int code = run_load(t, mode, SHARED, bytes);
+    take_result(name, code, tile_memory, SHARED + 4, false);
 }
 
-/* Channels that are interleaved by 16 or 32 bytes. It seems that W, H and D come before the
- * channels, and that these are counted one by one though 8 or 16 of 16 bits lie together. */
-static void ask_interleaved(unsigned variant) {
+/* Their places, from other channels on, in steps along W, swizzled: what a GPU writes, and that the
+ * barrier hears of it. */
+static void interleaved_places(unsigned variant) {
     static const struct {
         int w, h, channel;
         unsigned channels, step, swizzle, nan;
@@ -426,7 +361,7 @@ static void ask_interleaved(unsigned variant) {
         {0, 0, 0, 16, 1, 0, 0},  {0, 0, 0, 32, 1, 0, 0},  {0, 0, 1, 16, 1, 0, 0},
         {0, 0, 8, 16, 1, 0, 0},  {0, 0, 16, 16, 1, 0, 0}, {0, 0, 32, 32, 1, 0, 0},
         {0, 0, -1, 16, 1, 0, 0}, {0, 0, -8, 16, 1, 0, 0}, {-1, 0, 0, 8, 1, 0, 0},
-        {4, -1, 0, 8, 1, 0, 1},  {0, 0, 0, 16, 2, 0, 0},  {0, 0, 0, 16, 1, 3, 1},
+        {16, -1, 0, 8, 1, 0, 1}, {0, 0, 0, 16, 2, 0, 0},  {0, 0, 0, 16, 1, 3, 1},
     };
     enum { ROWS = sizeof rows / sizeof *rows };
     unsigned wide = variant / 3 / ROWS, rank = 3 + variant % 3, row = variant / 3 % ROWS,
@@ -435,8 +370,8 @@ static void ask_interleaved(unsigned variant) {
     tensor t = {.type = types[F16].type,
                 .rank = rank,
                 .size = 2,
-                .shape = {5, 3, 2, 0, 0},
-                .box = {3, 2, 2, 0, 0},
+                .shape = {21, 3, 2, 0, 0},
+                .box = {8, 2, 2, 0, 0}, /* rows of 8 * 2 bytes: others are refused */
                 .steps = {rows[row].step, 1, 1, 1, 1},
                 .interleave = 1 + wide,
                 .swizzle = wide ? 1 : rows[row].swizzle,
@@ -455,34 +390,70 @@ static void ask_interleaved(unsigned variant) {
              "%u, nan %u",
              unit, rank, t.at[0], rank > 3 ? t.at[1] : 0, t.at[c], t.box[c], t.steps[0], t.swizzle,
              t.fill);
-    ask_tile(name, &t, ".tile");
+    load_unit_tile(name, &t, ".tile");
 }
 
-/* Their pixels, at 0 and beyond the edges. */
-static void ask_interleaved_columns(unsigned variant) {
-    unsigned wide = variant / 12, rank = 3 + variant % 3, beyond = variant / 3 % 2,
-             more = variant / 6 % 2, unit = wide ? 32 : 16, c = rank - 2;
-    char name[96];
-    tensor t = {.type = types[U16].type,
+/* Their pixels, at 0 and beyond the edges, from other channels on, at offsets, in steps, swizzled.
+ */
+static void interleaved_columns(unsigned variant) {
+    static const struct {
+        int at, channel;
+        unsigned channels, offset, step, swizzle, nan;
+    } rows[] = {{0, 0, 1, 0, 1, 0, 0},  {0, 0, 2, 0, 1, 0, 0},  {-1, 0, 1, 0, 1, 0, 0},
+                {0, 1, 1, 0, 1, 0, 0},  {0, 8, 1, 0, 1, 0, 0},  {0, 19, 1, 0, 1, 0, 0},
+                {0, 32, 1, 0, 1, 0, 0}, {0, -1, 1, 0, 1, 0, 0}, {0, 0, 1, 1, 1, 0, 0},
+                {0, 0, 1, 0, 2, 0, 0},  {0, 0, 1, 0, 1, 1, 0},  {0, 0, 1, 0, 1, 2, 0},
+                {0, 0, 1, 0, 1, 3, 0},  {-1, 0, 1, 1, 2, 0, 1}};
+    enum { ROWS = sizeof rows / sizeof *rows };
+    unsigned wide = variant / 3 / ROWS, rank = 3 + variant % 3, row = variant / 3 % ROWS,
+             unit = wide ? 32 : 16, c = rank - 2;
+    char name[128];
+    tensor t = {.type = types[F16].type,
                 .rank = rank,
                 .size = 2,
                 .shape = {5, 3, 2, 0, 0},
-                .box = {more ? unit : unit / 2},
+                .box = {rows[row].channels * unit / 2},
                 .pixels = 12,
-                .steps = {1, 1, 1, 1, 1},
+                .steps = {rows[row].step, rows[row].step, 1, 1, 1},
                 .interleave = 1 + wide,
-                .swizzle = wide};
+                .swizzle = wide ? 1 : rows[row].swizzle,
+                .fill = rows[row].nan};
     t.shape[c] = wide ? 40 : 20;
     t.shape[c + 1] = 2;
-    for (unsigned i = 0; i < c; i++)
-        t.lower[i] = t.at[i] = t.upper[i] = beyond ? -1 : 0;
+    t.at[c] = rows[row].channel;
+    for (unsigned i = 0; i < c; i++) {
+        t.lower[i] = t.at[i] = t.upper[i] = rows[row].at;
+        t.offsets[i] = (uint16_t)rows[row].offset;
+    }
     uint64_t bytes = unit;
     for (unsigned i = 0; i + 1 < rank; i++)
         t.strides[i] = bytes *= t.shape[i];
-    snprintf(name, sizeof name, "interleaved by %u, im2col, rank %u, %u channels, corners at %d",
-             unit, rank, t.box[0], t.lower[0]);
-    ask_tile(name, &t, ".im2col");
+    snprintf(name, sizeof name,
+             "interleaved by %u, im2col, rank %u, %u channels from %d, corners at %d, offset %u, "
+             "step %u, swizzle %u, nan %u",
+             unit, rank, t.box[0], t.at[c], t.lower[0], t.offsets[0], t.steps[0], t.swizzle,
+             t.fill);
+    load_unit_tile(name, &t, ".im2col");
 }
 
-const question copy_questions[COPY_QUESTIONS] = {{ask_interleaved, 90},
-                                                 {ask_interleaved_columns, 24}};
+void copy_forms(void) {
+    for (unsigned swizzle = 1; swizzle < 4; swizzle++)
+        for (unsigned chunks = 1; chunks < 1u << swizzle; chunks++)
+            short_row_chunks(swizzle, chunks);
+    for (unsigned n = 0; n < 6; n++)
+        interleaved_chunks(n / 3, 3 + n % 3);
+
+    for (place where = 0; where < PLACES; where++) {
+        all_types(where);
+        for (unsigned rank = 1; rank <= 5; rank++)
+            for (unsigned swizzle = 0; swizzle < 4; swizzle++)
+                all_ranks(rank, swizzle, where);
+        short_rows(where);
+    }
+    reductions(BEFORE);
+    reductions(BEYOND);
+    for (unsigned n = 0; n < 90; n++)
+        interleaved_places(n);
+    for (unsigned n = 0; n < 84; n++)
+        interleaved_columns(n);
+}

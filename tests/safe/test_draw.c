@@ -72,6 +72,37 @@ static void nodes_have_names(void **state) {
     FAILS(acu_node_set_name(node, "late"), ACU_ERROR_HANDLE, "no such node");
 }
 
+/* Graphviz reads UTF-8. */
+static void pictures_are_utf8(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *drawn;
+    } names[] = {
+        {"gr\xc3\xb6\xc3\x9f"
+         "e \xe2\x82\xac \xf0\x9f\x98\x80",
+         "gr\xc3\xb6\xc3\x9f"
+         "e \xe2\x82\xac \xf0\x9f\x98\x80"},
+        {"a\xf6z", "a\xef\xbf\xbdz"},
+        {"cut \xe2\x82", "cut \xef\xbf\xbd\xef\xbf\xbd"},
+        {"long \xc0\xaf", "long \xef\xbf\xbd\xef\xbf\xbd"},
+        {"longer \xe0\x9f\xbf", "longer \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+        {"half \xed\xa0\x80", "half \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+        {"beyond \xf4\x90\x80\x80", "beyond \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+        {"none \xff\"", "none \xef\xbf\xbd\\\""},
+    };
+    const acu_fill fill = ones();
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        acu_node node;
+        OK(acu_graph_add_fill(graph, NULL, 0, &fill, &node));
+        OK(acu_node_set_name(node, names[n].name));
+    }
+    char *picture = picture_of(graph);
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        has(picture, names[n].drawn);
+    has_not(picture, "\xf6z");
+    free(picture);
+}
+
 /* Names that come after many nodes, and nodes after names. */
 static void many_nodes_have_names(void **state) {
     (void)state;
@@ -529,6 +560,7 @@ static void says_what_it_cannot_profile(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         DRAW_TEST(nodes_have_names),
+        DRAW_TEST(pictures_are_utf8),
         DRAW_TEST(many_nodes_have_names),
         DRAW_TEST(clones_have_the_names),
         DRAW_TEST(messages_have_the_names),

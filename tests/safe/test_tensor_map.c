@@ -101,6 +101,8 @@ static const mistake mistakes[] = {
     WRONG("box[1] is 257", .rank = 2, .shape = {64, 32}, .box = {8, 257}),
     WRONG("box[0] is 6 elements, or 192 bits: it must be a multiple of 16 bytes", .rank = 2,
           .shape = {64, 32}, .box = {6, 8}),
+    WRONG("box[0] is 6 elements, or 192 bits: it must be a multiple of 16 bytes", .rank = 3,
+          .shape = {8, 7, 32}, .box = {6, 4, 1}, .interleave = ACU_TENSOR_INTERLEAVE_16B),
     WRONG("box[0] is 64 bytes: with this swizzling it can be 32", .rank = 2, .shape = {64, 32},
           .box = {16, 8}, .swizzle = ACU_TENSOR_SWIZZLE_32B),
     WRONG("box[0] is 128 bytes: with this swizzling it can be 64", .rank = 2, .shape = {64, 32},

@@ -252,9 +252,13 @@ TEST(contexts_that_cannot_be) {
 
 TEST(older_names) {
     CUresult (*create)(CUcontext *, unsigned, CUdevice) = NULL;
+    CUresult (*with_affinity)(CUcontext *, CUexecAffinityParam *, int, unsigned, CUdevice) = NULL;
     CUcontext context = NULL;
-    OK(cuGetProcAddress("cuCtxCreate", (void **)(void *)&create, 12000, 0, NULL));
+    OK(cuGetProcAddress("cuCtxCreate", (void **)(void *)&create, 11030, 0, NULL));
     SAYS(CUDA_SUCCESS, create(&context, 0, device));
+    OK(cuCtxDestroy(context));
+    OK(cuGetProcAddress("cuCtxCreate", (void **)(void *)&with_affinity, 12000, 0, NULL));
+    SAYS(CUDA_SUCCESS, with_affinity(&context, NULL, 0, 0, device));
     OK(cuCtxDestroy(context));
 }
 

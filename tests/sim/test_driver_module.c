@@ -85,6 +85,60 @@ TEST(the_log_says_what_is_wrong) {
     }
 }
 
+/* What is of clusters needs a target that has them, and fits together, as an H200 says. */
+TEST(clusters_in_ptx) {
+    static const struct {
+        int target, must_be_set; /* must_be_set: -1 where the text is refused */
+        const char *directives, *body, *log;
+    } texts[] = {
+        {80, -1, ".reqnctapercluster 2", "", "Feature '.reqnctapercluster' requires .target sm_90"},
+        {80, -1, ".maxclusterrank 8", "", "Feature '.maxclusterrank' requires .target sm_90"},
+        {80, -1, ".explicitcluster", "", "Feature '.explicitcluster' requires .target sm_90"},
+        {80, -1, ".blocksareclusters", "", "Feature '.blocksareclusters' requires .target sm_90"},
+        {80, -1, "", "mov.u32 %r1, %cluster_ctarank;",
+         "Feature '%cluster_ctarank' requires .target sm_90"},
+        {80, -1, "", "mov.u32 %r1, %nclusterid.x;", "Feature '%nclusterid' requires .target sm_90"},
+        {80, -1, "", "mov.pred %p1, %is_explicit_cluster;",
+         "Feature '%is_explicit_cluster' requires .target sm_90"},
+        {80, -1, "", "mov.u32 %r1, %aggr_smem_size;",
+         "Feature '%aggr_smem_size' requires .target sm_90"},
+        {80, 0, "", "mov.u32 %r1, %total_smem_size;", ""},
+        {90, -1, ".maxclusterrank 4 .reqnctapercluster 2", "",
+         "Conflicting directives: .reqnctapercluster and .maxclusterrank cannot both be specified"},
+        {90, -1, ".blocksareclusters .reqntid 32", "",
+         ".reqntid and .reqnctapercluster directive(s) required for directive "
+         "'.blocksareclusters'"},
+        {90, 0, ".blocksareclusters .reqntid 32 .reqnctapercluster 2", "", ""},
+        {90, 0, ".reqnctapercluster 2", "mov.u32 %r1, %cluster_ctarank;", ""},
+        {90, 1, ".explicitcluster", "", ""},
+        {90, 1, ".explicitcluster .reqnctapercluster 2", "", ""},
+    };
+    for (size_t n = 0; n < sizeof texts / sizeof *texts; n++) {
+        char log[500] = "", text[500];
+        CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+        void *values[] = {log, (void *)sizeof log};
+        CUmodule module = NULL;
+        CUfunction k;
+        int value;
+        snprintf(text, sizeof text,
+                 ".version 9.0\n.target sm_%d\n.address_size 64\n.visible .entry k() %s\n{\n"
+                 ".reg .b32 %%r<2>; .reg .pred %%p<2>; %s\nret;\n}\n",
+                 texts[n].target, texts[n].directives, texts[n].body);
+        SAYS(texts[n].must_be_set < 0 ? CUDA_ERROR_INVALID_PTX : CUDA_SUCCESS,
+             cuModuleLoadDataEx(&module, text, 2, options, values));
+        assert_non_null(strstr(log, texts[n].log));
+        if (!module)
+            continue;
+        OK(cuModuleGetFunction(&k, module, "k"));
+        OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, k));
+        assert_int_equal(value, texts[n].must_be_set);
+        SAYS(strcmp(texts[n].directives, ".explicitcluster") == 0 ? CUDA_ERROR_INVALID_CLUSTER_SIZE
+                                                                  : CUDA_SUCCESS,
+             cuLaunchKernel(k, 2, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+        OK(cuModuleUnload(module));
+    }
+}
+
 /* A variable that is extern, used and nowhere is the text's own; ptxas warns of it. */
 TEST(a_variable_that_is_only_declared) {
     CUmodule module;
@@ -403,6 +457,7 @@ int main(void) {
         C(modules),
         C(modules_that_are_refused),
         C(the_log_says_what_is_wrong),
+        C(clusters_in_ptx),
         C(a_variable_that_is_only_declared),
         C(libraries),
         T(a_library_needs_no_context),

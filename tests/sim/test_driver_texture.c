@@ -124,11 +124,81 @@ TEST(flags) {
     SAYS(CUDA_ERROR_INVALID_VALUE,
          with_flags(floats, CU_TRSF_SEAMLESS_CUBEMAP, CU_TR_FILTER_MODE_POINT));
     SAYS(CUDA_ERROR_INVALID_VALUE, with_flags(floats, 0, (CUfilter_mode)5));
-    /* A GPU filters integers, too. */
-    SAYS(CUDA_ERROR_NOT_SUPPORTED,
-         with_flags(bytes, CU_TRSF_READ_AS_INTEGER, CU_TR_FILTER_MODE_LINEAR));
+    OK(with_flags(bytes, CU_TRSF_READ_AS_INTEGER, CU_TR_FILTER_MODE_LINEAR));
     OK(cuArrayDestroy(floats));
     OK(cuArrayDestroy(bytes));
+}
+
+/* What an H200 gives between integers: at -1 + (25 + 9 n) / 16 of eight elements. */
+TEST(integers_that_are_filtered) {
+    enum { PLACES = 15, ELEMENTS = 8 };
+    static const char text[] =
+        PTX_HEAD ".visible .entry k(.param .u64 t, .param .u64 to) {\n"
+                 ".reg .b64 %d<5>; .reg .b32 %r<6>; .reg .f32 %f<3>;\n"
+                 "ld.param.u64 %d1, [t]; ld.param.u64 %d2, [to]; mov.u32 %r1, %tid.x;\n"
+                 "mad.lo.u32 %r2, %r1, 9, 25; cvt.rn.f32.u32 %f1, %r2;\n"
+                 "fma.rn.f32 %f2, %f1, 0f3D800000, 0fBF800000;\n" /* 1/16, -1 */
+                 "tex.1d.v4.u32.f32 {%r2, %r3, %r4, %r5}, [%d1, {%f2}];\n"
+                 "mul.wide.u32 %d3, %r1, 4; add.u64 %d4, %d2, %d3;\n"
+                 "st.global.u32 [%d4], %r2; ret; }";
+    static const unsigned values[3][ELEMENTS] = {
+        {0, 255, 1, 2, 128, 127, 3, 200},
+        {0, 65535, 1, 2, 32768, 32767, 3, 1000},
+        {0, 0xffffffff, 1, 2, 0x80000000, 0x7fffffff, 0x3f800000, 1000}};
+    static const struct {
+        CUarray_format format;
+        unsigned size, expected[PLACES];
+    } rows[] = {
+        {CU_AD_FORMAT_UNSIGNED_INT8,
+         1,
+         {0x10, 0x9f, 0xcf, 0x41, 0x1, 0x2, 0x39, 0x80, 0x7f, 0x70, 0x2a, 0x34, 0xa3, 0xc8, 0xc8}},
+        {CU_AD_FORMAT_SIGNED_INT8,
+         1,
+         {0x0, 0xffffffff, 0xffffffff, 0x1, 0x1, 0x2, 0xffffffc9, 0xffffff80, 0xf, 0x70, 0x2a,
+          0xfffffff4, 0xffffffd3, 0xffffffc8, 0xffffffc8}},
+        {CU_AD_FORMAT_UNSIGNED_INT16,
+         2,
+         {0x1000, 0x9fff, 0xcfff, 0x4001, 0x1, 0x2, 0x3801, 0x8000, 0x7fff, 0x7000, 0x2802, 0xfc,
+          0x32d, 0x3e8, 0x3e8}},
+        {CU_AD_FORMAT_SIGNED_INT16,
+         2,
+         {0x0, 0xffffffff, 0xffffffff, 0x1, 0x1, 0x2, 0xffffc801, 0xffff8000, 0xfff, 0x7000, 0x2802,
+          0xfc, 0x32d, 0x3e8, 0x3e8}},
+        {CU_AD_FORMAT_UNSIGNED_INT32,
+         4,
+         {0xfffffff, 0x9fffffff, 0xcfffffff, 0x40000000, 0x1, 0x1, 0x38000001, 0x80000000,
+          0x7fffffff, 0x77efffff, 0x53a7ffff, 0x2fa000fa, 0xbe8032c, 0x3e8, 0x3e8}},
+        {CU_AD_FORMAT_SIGNED_INT32,
+         4,
+         {0xffffffff, 0xffffffff, 0xffffffff, 0x0, 0x1, 0x1, 0xc8000001, 0x80000000, 0xfffffff,
+          0x77efffff, 0x53a7ffff, 0x2fa000fa, 0xbe8032c, 0x3e8, 0x3e8}},
+    };
+    CUmodule module;
+    CUfunction k;
+    CUdeviceptr to;
+    OK(cuModuleLoadData(&module, text));
+    OK(cuModuleGetFunction(&k, module, "k"));
+    OK(cuMemAlloc(&to, PLACES * sizeof(unsigned)));
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        const CUDA_ARRAY_DESCRIPTOR shape = {
+            .Width = ELEMENTS, .Format = rows[row].format, .NumChannels = 1};
+        unsigned char bytes[ELEMENTS * 4];
+        unsigned got[PLACES];
+        CUarray array;
+        OK(cuArrayCreate(&array, &shape));
+        for (unsigned n = 0; n < ELEMENTS; n++)
+            memcpy(bytes + n * rows[row].size, &values[rows[row].size / 2][n], rows[row].size);
+        OK(cuMemcpyHtoA(array, 0, bytes, ELEMENTS * rows[row].size));
+        CUtexObject t = texture_of(array, CU_TRSF_READ_AS_INTEGER, CU_TR_FILTER_MODE_LINEAR);
+        void *args[] = {&t, &to};
+        OK(cuLaunchKernel(k, 1, 1, 1, PLACES, 1, 1, 0, NULL, args, NULL));
+        OK(cuMemcpyDtoH(got, to, sizeof got));
+        assert_memory_equal(got, rows[row].expected, sizeof got);
+        OK(cuTexObjectDestroy(t));
+        OK(cuArrayDestroy(array));
+    }
+    OK(cuMemFree(to));
+    OK(cuModuleUnload(module));
 }
 
 static CUtexObject texture_with(const CUDA_RESOURCE_DESC *resource, CUresult expected) {
@@ -250,9 +320,9 @@ TEST(widths_of_linear_memory) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        C(samples_are_a_gpus),      C(flags),    C(resources_come_back),
-        C(wrong_resources),         C(surfaces), C(objects_of_another_context),
-        C(widths_of_linear_memory),
+        C(integers_that_are_filtered), C(samples_are_a_gpus),      C(flags),
+        C(resources_come_back),        C(wrong_resources),         C(surfaces),
+        C(objects_of_another_context), C(widths_of_linear_memory),
     };
     return RUN(tests);
 }

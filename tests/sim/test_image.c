@@ -262,6 +262,33 @@ TEST(ptx_beside_machine_code_is_executed) {
     OK(cudaLibraryUnload(library));
 }
 
+/* Of a cooperative launch an H200 says that it is too large where no block has its registers. */
+TEST(registers_that_no_block_has) {
+    static binary cubin;
+    const uint32_t usual[] = {KERNEL_SYMBOL, 40}, many = 400;
+    cudaLibrary_t library;
+    int blocks = -1;
+    void *args[] = {&blocks, &blocks, &blocks, &blocks};
+    acu_sim_register("add", NULL);
+    make_cubin(&cubin, 90);
+    char *at = NULL;
+    for (size_t n = 0; !at && n + sizeof usual <= cubin.size; n++)
+        if (memcmp(cubin.at + n, usual, sizeof usual) == 0)
+            at = (char *)cubin.at + n;
+    assert_non_null(at);
+    memcpy(at + sizeof *usual, &many, sizeof many);
+    OK(load_bytes(&cubin, &library));
+    const void *add = kernel_of(library, "add");
+    assert_int_equal(attributes_of(library, "add").maxThreadsPerBlock, 128);
+    OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 256, 0));
+    assert_int_equal(blocks, 0);
+    FAILS(cudaErrorLaunchOutOfResources,
+          cudaLaunchKernel(add, dim(1, 1, 1), dim(256, 1, 1), args, 0, NULL));
+    FAILS(cudaErrorCooperativeLaunchTooLarge,
+          cudaLaunchCooperativeKernel(add, dim(1, 1, 1), dim(256, 1, 1), args, 0, NULL));
+    OK(cudaLibraryUnload(library));
+}
+
 TEST(code_for_one_device_only) {
     static binary fat;
     static const char only[] = ".version 8.0\n.target sm_90a\n.address_size 64\n" PTX_ADD;
@@ -545,6 +572,7 @@ int main(void) {
         T(what_is_no_machine_code),
         T(a_device_takes_the_best_of_a_fat_binary),
         T(ptx_beside_machine_code_is_executed),
+        T(registers_that_no_block_has),
         T(code_for_one_device_only),
         T(modules_take_them_too),
         T(packed_with_lz4),

@@ -488,7 +488,7 @@ TEST(attributes) {
     OK(cudaFuncGetAttributes(&a, kernel_of(library, "at_most_64")));
     assert_int_equal(a.maxThreadsPerBlock, 64);
     OK(cudaFuncGetAttributes(&a, kernel_of(library, "few_registers")));
-    assert_int_equal(a.numRegs, 16);
+    assert_int_equal(a.numRegs, 8); /* an estimate, and as few as ptxas needs */
     FAILS(cudaErrorInvalidValue, cudaFuncGetAttributes(NULL, nothing));
     FAILS(cudaErrorInvalidDeviceFunction, cudaFuncGetAttributes(&a, NULL));
 }

@@ -218,6 +218,38 @@ TEST(machine_code) {
     OK(nvrtcDestroyProgram(&program));
 }
 
+/* With these options NVRTC makes something else than PTX, which the simulator does not have. */
+TEST(options_for_other_forms) {
+    static const struct {
+        const char *options[2];
+        nvrtcResult result;
+        const char *log;
+    } texts[] = {
+        {{"-dlto"}, NVRTC_ERROR_COMPILATION, "a.cu: error: the simulator makes no LTO IR: compile"},
+        {{"--dlink-time-opt", "-arch=sm_90"}, NVRTC_ERROR_COMPILATION, "makes no LTO IR"},
+        {{"--optix-ir"}, NVRTC_ERROR_COMPILATION, "makes no OptiX IR: compile without --optix-ir"},
+        {{"-dlto=true"},
+         NVRTC_ERROR_INVALID_OPTION,
+         "nvrtc: error: --dlink-time-opt (-dlto) does not accept any argument"},
+        {{"-optix-ir", "-dlto"},
+         NVRTC_ERROR_INVALID_OPTION,
+         "nvrtc: error: -dlto is not compatible with -optix-ir"},
+        {{"-gen-opt-lto"}, NVRTC_SUCCESS, ""},
+    };
+    for (size_t n = 0; n < sizeof texts / sizeof *texts; n++) {
+        nvrtcProgram program;
+        char log[300];
+        OK(nvrtcCreateProgram(&program, "extern \"C\" __global__ void k(int *a) {}", "a.cu", 0,
+                              NULL, NULL));
+        assert_int_equal(
+            nvrtcCompileProgram(program, texts[n].options[1] ? 2 : 1, texts[n].options),
+            texts[n].result);
+        OK(nvrtcGetProgramLog(program, log));
+        assert_non_null(strstr(log, texts[n].log));
+        OK(nvrtcDestroyProgram(&program));
+    }
+}
+
 /* The answers of NVRTC 13.5 for a program that was compiled without the options for them. */
 TEST(what_only_options_make) {
     nvrtcProgram program;
@@ -295,6 +327,7 @@ int main(void) {
         T(what_it_cannot_know),
         T(options),
         T(machine_code),
+        T(options_for_other_forms),
         T(what_only_options_make),
         T(names),
         T(what_is_refused),

@@ -726,29 +726,19 @@ static const char *with(const char *text, const char *part, const char *instead)
     return changed;
 }
 
-/* Of interleaved channels an H200 was not asked everything yet. */
+/* An H200 was not asked how channels that are interleaved by 32 bytes are swizzled otherwise. */
 static void check_interleaved_faults(void) {
-    const tensor good = {.kind = {CU_TENSOR_MAP_DATA_TYPE_UINT16, 2, false},
-                         .rank = 3,
-                         .shape = {4, 20, 2},
-                         .strides = {64, 192},
-                         .box = {2, 8, 1},
-                         .steps = {1, 1, 1},
-                         .interleave = 1,
-                         .bytes = 384};
-    const char *load = copy_kernel(LOADS, 3, "", "");
-    tensor t = good;
-    t.box[1] = 9;
-    check_fault(&t, load, 801);
-    t = good;
-    t.at[1] = 8;
-    check_fault(&t, load, 801);
-    t = good;
-    t.steps[0] = 2;
-    check_fault(&t, load, 801);
-    t = good;
+    tensor t = {.kind = {CU_TENSOR_MAP_DATA_TYPE_UINT16, 2, false},
+                .rank = 3,
+                .shape = {4, 20, 2},
+                .strides = {128, 256},
+                .box = {8, 8, 1},
+                .steps = {1, 1, 1},
+                .interleave = 2,
+                .bytes = 512};
+    check_fault(&t, copy_kernel(LOADS, 3, "", ""), 801);
     t.swizzle = 2;
-    check_fault(&t, load, 801);
+    check_fault(&t, copy_kernel(LOADS, 3, "", ""), 801);
 }
 
 TEST(copies_that_fail) {

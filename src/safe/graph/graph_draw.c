@@ -66,13 +66,36 @@ typedef struct contents {
 
 /* ---- text ---- */
 
-/* Writes what stands between quotation marks. */
+/* Returns the bytes of the character of UTF-8 that the text begins with; 0 if that is none. What is
+ * written longer than needed, half of a pair of UTF-16, or beyond U+10FFFF is none. */
+static unsigned character_size(const unsigned char *text) {
+    const unsigned char first = text[0], second = first ? text[1] : 0;
+    const unsigned size = first < 0x80                     ? 1
+                          : first >= 0xc2 && first <= 0xdf ? 2
+                          : first >= 0xe0 && first < 0xf0  ? 3
+                          : first >= 0xf0 && first <= 0xf4 ? 4
+                                                           : 0;
+    for (unsigned n = 1; n < size; n++)
+        if (text[n] < 0x80 || text[n] > 0xbf)
+            return 0;
+    const bool longer = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+    const bool no_number = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
+    return longer || no_number ? 0 : size;
+}
+
+/* Writes what stands between quotation marks, in UTF-8, as Graphviz reads it: a byte that is none
+ * becomes U+FFFD. */
 static void put_text(const drawing *d, const char *text) {
-    for (; *text; text++)
+    while (*text) {
+        const unsigned size = character_size((const unsigned char *)text);
         if (*text == '"' || *text == '\\')
             fprintf(d->file, "\\%c", *text);
-        else
+        else if (size == 1)
             fputc((unsigned char)*text < ' ' ? ' ' : *text, d->file);
+        else
+            fprintf(d->file, "%.*s", (int)(size ? size : 3), size ? text : "\xef\xbf\xbd");
+        text += size ? size : 1;
+    }
 }
 
 static void put_id(const drawing *d, const contents *c, acu_node node) {

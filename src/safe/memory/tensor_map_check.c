@@ -188,10 +188,10 @@ static int check_inner(const check *c, const char *what, unsigned elements) {
     const unsigned bits = elements * c->bits;
     RULE(c, !is_spread(t) || elements == 128, "%s is %u: of these elements it must be 128", what,
          elements);
+    RULE(c, bits % 128 == 0, "%s is %u elements, or %u bits: it must be a multiple of 16 bytes",
+         what, elements, bits); /* a driver wants that of interleaved channels, too */
     if (t->interleave != ACU_TENSOR_INTERLEAVE_NONE)
         return 0;
-    RULE(c, bits % 128 == 0, "%s is %u elements, or %u bits: it must be a multiple of 16 bytes",
-         what, elements, bits);
     RULE(c,
          t->swizzle == ACU_TENSOR_SWIZZLE_NONE || is_spread(t) ||
              bits / 8 <= most_inner(t->swizzle),

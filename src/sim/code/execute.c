@@ -437,7 +437,7 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
         .smids = acu_sim_processors_count(&all),
         .stack = stack_of(prepared),
         .resident = prepared->multiprocessors *
-                    acu_sim_function_occupancy(function, threads, prepared->shared),
+                    acu_sim_function_resident(function, threads, prepared->shared),
         .cycles = acu_sim_configuration()->seeded ? &function->module->device->cycles : NULL,
         .graph = m.in_graph.exec,
         .barrier = prepared->cooperative ? (uintptr_t)m.barrier : 0,

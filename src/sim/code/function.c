@@ -7,6 +7,7 @@
 #include "sim/device/context.h"
 #include "sim/device/device.h"
 #include "sim/device/device_resource.h"
+#include "sim/ptx/pressure.h"
 #include "sim/stream/execution_context.h"
 #include "sim/stream/stream.h"
 
@@ -14,13 +15,19 @@
 
 /* ---- resources ---- */
 
-/* Returns the registers of a kernel: PTX does not declare how many registers compiled code uses; 32
- * is what most small kernels use. */
+/* Returns an estimate of the registers of a kernel that is PTX alone, which does not say them. */
+static unsigned estimate(const acu_sim_function *function) {
+    enum { OF_MOST_SMALL_KERNELS = 32 };
+    acu_sim_entry *entry = function->entry;
+    ptx_module *ptx = function->module->image->ptx;
+    const ptx_function *kernel = ptx ? acu_ptx_module_function(ptx, entry->name) : NULL;
+    if (!entry->estimate)
+        entry->estimate = kernel ? acu_ptx_estimate_registers(ptx, kernel) : OF_MOST_SMALL_KERNELS;
+    return entry->estimate;
+}
+
 unsigned acu_sim_function_registers(const acu_sim_function *function) {
-    unsigned most = function->entry->max_registers;
-    if (function->entry->registers)
-        return function->entry->registers;
-    return most && most < 32 ? most : 32;
+    return function->entry->registers ? function->entry->registers : estimate(function);
 }
 
 static unsigned volume(const unsigned extents[3]) {
@@ -35,10 +42,12 @@ static size_t device_limit(const acu_sim_function *function, enum cudaDeviceAttr
     return (size_t)acu_sim_device_attribute(function->module->device, attribute);
 }
 
-/* Returns how many warps fit into the registers, `registers` being the attribute with their number.
- * A multiprocessor has four parts, and each gives its registers to whole warps. */
-static size_t warps_by_registers(const acu_sim_function *function, enum cudaDeviceAttr registers) {
-    size_t of_warp = rounded(acu_sim_function_registers(function) * (size_t)32, 256);
+/* Returns how many warps fit into the registers, `registers` being the attribute with their number,
+ * where a thread has `of_thread`. A multiprocessor has four parts, and each gives its registers to
+ * whole warps. */
+static size_t warps_by_registers(const acu_sim_function *function, unsigned of_thread,
+                                 enum cudaDeviceAttr registers) {
+    size_t of_warp = rounded(of_thread * (size_t)32, 256);
     return device_limit(function, registers) / 4 / of_warp * 4;
 }
 
@@ -46,8 +55,12 @@ unsigned acu_sim_function_threads(const acu_sim_function *function) {
     const acu_sim_entry *entry = function->entry;
     unsigned most = (unsigned)device_limit(function, cudaDevAttrMaxThreadsPerBlock);
     unsigned declared = volume(entry->max_threads); /* .reqntid does not change the attribute */
-    unsigned fit = (unsigned)(warps_by_registers(function, cudaDevAttrMaxRegistersPerBlock) * 32);
-    most = fit < most ? fit : most;
+    if (entry->registers) {                         /* an estimate refuses no launch */
+        unsigned fit = (unsigned)warps_by_registers(function, entry->registers,
+                                                    cudaDevAttrMaxRegistersPerBlock) *
+                       32;
+        most = fit < most ? fit : most;
+    }
     return declared && declared < most ? declared : most;
 }
 
@@ -76,11 +89,20 @@ static size_t shared_capacity(const acu_sim_function *function, size_t of_block)
     return all;
 }
 
+/* Returns how many blocks of so many warps have their registers at once. An estimate leaves one
+ * block at least, as ptxas does where it knows the size. */
+static size_t blocks_by_registers(const acu_sim_function *function, unsigned of_thread,
+                                  size_t warps) {
+    const size_t blocks =
+        warps_by_registers(function, of_thread, cudaDevAttrMaxRegistersPerMultiprocessor) / warps;
+    return blocks || function->entry->registers ? blocks : 1;
+}
+
 /* Returns the smallest of four limits, as in CUDA's occupancy calculator: blocks, warps, registers,
  * shared memory with what is reserved in each block. GPUs read the dynamic size as a signed 32-bit
  * number. */
-unsigned acu_sim_function_occupancy(const acu_sim_function *function, unsigned threads,
-                                    size_t shared) {
+static unsigned occupancy(const acu_sim_function *function, unsigned registers, unsigned threads,
+                          size_t shared) {
     size_t warps = (threads + 31) / 32, cc = (size_t)acu_sim_configuration()->cc;
     const int64_t asked = (int32_t)(uint32_t)shared;
     const int64_t usual = (int64_t)device_limit(function, cudaDevAttrMaxSharedMemoryPerBlock) -
@@ -91,8 +113,7 @@ unsigned acu_sim_function_occupancy(const acu_sim_function *function, unsigned t
         return 0;
     size_t best = device_limit(function, cudaDevAttrMaxBlocksPerMultiprocessor);
     size_t by_warps = device_limit(function, cudaDevAttrMaxThreadsPerMultiProcessor) / 32 / warps;
-    size_t by_registers =
-        warps_by_registers(function, cudaDevAttrMaxRegistersPerMultiprocessor) / warps;
+    size_t by_registers = blocks_by_registers(function, registers, warps);
     size_t reserve = cc >= 80 ? device_limit(function, cudaDevAttrReservedSharedMemoryPerBlock) : 0;
     const int64_t bytes = (int64_t)(function->entry->shared + reserve) + asked;
     size_t of_block = rounded(bytes > 0 ? (size_t)bytes : 0, cc >= 80 ? 128 : 256);
@@ -100,6 +121,19 @@ unsigned acu_sim_function_occupancy(const acu_sim_function *function, unsigned t
     best = by_warps < best ? by_warps : best;
     best = by_registers < best ? by_registers : best;
     return (unsigned)(by_shared < best ? by_shared : best);
+}
+
+unsigned acu_sim_function_occupancy(const acu_sim_function *function, unsigned threads,
+                                    size_t shared) {
+    return occupancy(function, acu_sim_function_registers(function), threads, shared);
+}
+
+unsigned acu_sim_function_resident(const acu_sim_function *function, unsigned threads,
+                                   size_t shared) {
+    enum { FEW = 32 };
+    const unsigned registers = acu_sim_function_registers(function);
+    const bool is_estimate = !function->entry->registers;
+    return occupancy(function, is_estimate && registers > FEW ? FEW : registers, threads, shared);
 }
 
 /* ---- attributes ---- */

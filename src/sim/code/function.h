@@ -46,16 +46,22 @@ cudaError_t acu_sim_kernel_set(acu_sim_function *function, int attribute, int va
 /* Writes all attributes that the runtime has of the function. */
 void acu_sim_function_describe(const acu_sim_function *function, struct cudaFuncAttributes *all);
 
-/* Returns the registers that a thread uses. */
+/* Returns the registers that a thread uses: those of the machine code, or an estimate. Under the
+ * lock. */
 unsigned acu_sim_function_registers(const acu_sim_function *function);
 
-/* Returns the threads of the largest block that can be launched. */
+/* Returns the threads of the largest block that can be launched, whatever the estimate is. */
 unsigned acu_sim_function_threads(const acu_sim_function *function);
 
 /* Returns how many blocks of so many threads and bytes of dynamic shared memory a multiprocessor
  * holds at once; 0 if it cannot run even one. */
 unsigned acu_sim_function_occupancy(const acu_sim_function *function, unsigned threads,
                                     size_t shared);
+
+/* Returns how many of them run at once here: no fewer than on a GPU, as blocks may wait for each
+ * other, so an estimate that may be too large does not count. */
+unsigned acu_sim_function_resident(const acu_sim_function *function, unsigned threads,
+                                   size_t shared);
 
 /* Returns the bytes of dynamic shared memory that each block can have if a multiprocessor is to
  * hold so many blocks at once. */

@@ -19,7 +19,8 @@ typedef struct acu_sim_entry {
     unsigned threads[3];     /* exactly those of every block (.reqntid); 0: not declared */
     unsigned cluster[3];     /* blocks of a cluster (.reqnctapercluster); 0: not declared */
     unsigned max_registers, min_blocks;
-    unsigned registers;      /* of a thread; 0: not known */
+    unsigned registers;      /* of a thread, by the machine code; 0: not known */
+    unsigned estimate;       /* of them; 0: not made yet */
     size_t shared, local;    /* bytes of static shared memory, of local memory */
     bool explicit_cluster;   /* every launch has clusters */
     bool reported;           /* stderr has a line about the missing C function already */

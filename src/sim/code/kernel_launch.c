@@ -280,8 +280,10 @@ static cudaError_t validate_block(const acu_sim_kernel_launch *prepared,
             return refuse_threads(entry, threads);
     if (entry->max_threads[0] && threads > volume(entry->max_threads))
         return refuse_threads(entry, threads);
-    return threads > acu_sim_function_threads(prepared->function) ? cudaErrorLaunchOutOfResources
-                                                                  : cudaSuccess;
+    /* Of a cooperative launch an H200 says that no block fits: validate_cooperative(). */
+    return !prepared->cooperative && threads > acu_sim_function_threads(prepared->function)
+               ? cudaErrorLaunchOutOfResources
+               : cudaSuccess;
 }
 
 static cudaError_t validate_shared(const acu_sim_kernel_launch *prepared) {

@@ -72,7 +72,7 @@ static bool create_functions(acu_sim_module *module) {
         acu_sim_settings set = {
             .dynamic = limit > (int)entry->shared ? limit - (int)entry->shared : 0,
             .carveout = -1,
-            .cluster_must_be_set = entry->explicit_cluster && !entry->cluster[0],
+            .cluster_must_be_set = entry->explicit_cluster,
         };
         for (int k = 0; k < 3; k++)
             set.cluster[k] = (int)entry->cluster[k];

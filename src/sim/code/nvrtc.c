@@ -197,6 +197,40 @@ static bool is_option(const char *text) {
     return (text[1] && strchr("DUI", text[1])) || (text[dashes] && strstr(option_names, name));
 }
 
+/* Returns whether the option has one of the names, after one dash or two; `value`: what is behind
+ * it from "=" on. */
+static bool is_one_of(const char *option, const char *name, const char *other, const char **value) {
+    const char *text = option + strspn(option, "-");
+    const size_t length = strcspn(text, "=");
+    *value = text + length;
+    return option[0] == '-' && ((strlen(name) == length && strncmp(text, name, length) == 0) ||
+                                (strlen(other) == length && strncmp(text, other, length) == 0));
+}
+
+/* Refuses options that ask for what the simulator does not make, in place of PTX: NVRTC returns
+ * no PTX with them. */
+static nvrtcResult refuse_forms(program *p, int count, const char *const *options) {
+    const char *lto = NULL, *optix = NULL, *value;
+    for (int i = 0; options && i < count; i++)
+        if (is_one_of(options[i], "dlto", "dlink-time-opt", &value))
+            lto = value;
+        else if (is_one_of(options[i], "optix-ir", "optix-ir", &value))
+            optix = value;
+    if (lto && *lto)
+        acu_sim_text_print(&p->log, "nvrtc: error: --dlink-time-opt (-dlto) does not accept any "
+                                    "argument\n");
+    else if (lto && optix)
+        acu_sim_text_print(&p->log, "nvrtc: error: -dlto is not compatible with -optix-ir\n");
+    if (p->log.length)
+        return NVRTC_ERROR_INVALID_OPTION;
+    if (!lto && !optix)
+        return NVRTC_SUCCESS;
+    acu_sim_text_print(&p->log, "%s: error: the simulator makes no %s: compile without %s\n",
+                       p->name, lto ? "LTO IR" : "OptiX IR",
+                       lto ? "--dlink-time-opt (-dlto)" : "--optix-ir");
+    return NVRTC_ERROR_COMPILATION;
+}
+
 /* Reads the architecture. Other options that NVRTC knows are ignored, because they do not change
  * what the source declares. */
 static nvrtcResult read_options(program *p, int count, const char *const *options, int *target,
@@ -260,6 +294,9 @@ static nvrtcResult compile_program(program *p, int count, const char *const *opt
     if (result)
         return result;
     p->compiled = true;
+    result = refuse_forms(p, count, options);
+    if (result)
+        return result;
     const char suffix[2] = {variant, '\0'};
     acu_sim_text_print(&p->ptx, ".version %d.%d\n.target sm_%d%s\n.address_size 64\n",
                        p->version / 10, p->version % 10, target, suffix);
@@ -389,7 +426,7 @@ static nvrtcResult lowered_name(nvrtcProgram prog, const char *const expression,
     return leave(result);
 }
 
-/* LTO IR and OptiX IR are made by options that this NVRTC does not have, so their size is 0. */
+/* LTO IR and OptiX IR are made by options that this NVRTC refuses, so their size is 0. */
 static nvrtcResult no_size(nvrtcProgram prog, size_t *size) {
     program *p;
     nvrtcResult result = enter(prog, size != NULL, &p);

@@ -110,9 +110,7 @@ const char *acu_sim_reference_object(const acu_sim_reference *r, acu_sim_texture
     t->mipmapLevelBias = r->bias;
     t->minMipmapLevelClamp = r->least_level;
     t->maxMipmapLevelClamp = r->most_level;
-    if ((unsigned)r->filter > CU_TR_FILTER_MODE_LINEAR ||
-        (r->filter && format->f != cudaChannelFormatKindFloat &&
-         t->readMode == cudaReadModeElementType))
-        return "the simulator does not filter the integers of a texture reference";
-    return NULL;
+    return (unsigned)r->filter > CU_TR_FILTER_MODE_LINEAR
+               ? "the simulator knows no such filter of a texture reference"
+               : NULL;
 }

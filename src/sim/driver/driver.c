@@ -18,56 +18,6 @@
 
 /* ---- symbols ---- */
 
-/* Entries of what a name meant in older versions of CUDA, with parameters that no generated entry
- * has. */
-#define OLDER(need, name, params, args)                                                            \
-    static CUresult enter_##name params {                                                          \
-        acu_sim_call call = {                                                                      \
-            .caller = __builtin_return_address(0), .symbol = #name, .by_driver = true};            \
-        acu_sim_call_begin(&call);                                                                 \
-        cudaError_t result = acu_sim_require_by_driver(need);                                      \
-        if (!result)                                                                               \
-            result = acu_sim_##name args;                                                          \
-        return acu_sim_driver_result(acu_sim_call_end(&call, result));                             \
-    }
-OLDER(SIM_NEEDS_INIT, cuCtxCreate_v2, (CUcontext * handle, unsigned flags, CUdevice device),
-      (handle, flags, device))
-OLDER(SIM_NEEDS_INIT, cuCtxCreate_v3,
-      (CUcontext * handle, CUexecAffinityParam *params, int count, unsigned flags, CUdevice device),
-      (handle, params, count, flags, device))
-OLDER(SIM_NEEDS_CONTEXT, cuGraphAddKernelNode_v1,
-      (CUgraphNode * node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
-       const CUDA_KERNEL_NODE_PARAMS_v1 *params),
-      (node, graph, dependencies, count, params))
-OLDER(SIM_NEEDS_INIT, cuGraphKernelNodeGetParams_v1,
-      (CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1 *params), (node, params))
-OLDER(SIM_NEEDS_CONTEXT, cuGraphKernelNodeSetParams_v1,
-      (CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params), (node, params))
-OLDER(SIM_NEEDS_CONTEXT, cuGraphExecKernelNodeSetParams_v1,
-      (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params),
-      (exec, node, params))
-
-/* What a name meant in older versions, and what the symbol without a version still means. */
-static const struct {
-    const char *name;
-    acu_fn fn;
-} older[] = {
-    {"cuCtxCreate", (acu_fn)enter_cuCtxCreate_v2},
-    {"cuCtxCreate_v2", (acu_fn)enter_cuCtxCreate_v2},
-    {"cuCtxCreate_v3", (acu_fn)enter_cuCtxCreate_v3},
-    {"cuGraphAddKernelNode", (acu_fn)enter_cuGraphAddKernelNode_v1},
-    {"cuGraphKernelNodeGetParams", (acu_fn)enter_cuGraphKernelNodeGetParams_v1},
-    {"cuGraphKernelNodeSetParams", (acu_fn)enter_cuGraphKernelNodeSetParams_v1},
-    {"cuGraphExecKernelNodeSetParams", (acu_fn)enter_cuGraphExecKernelNodeSetParams_v1},
-};
-
-static acu_fn older_one(const char *name) {
-    for (size_t i = 0; i < sizeof older / sizeof *older; i++)
-        if (strcmp(older[i].name, name) == 0)
-            return older[i].fn;
-    return NULL;
-}
-
 acu_fn acu_sim_driver_symbol(const char *symbol) {
     pthread_mutex_lock(&acu_sim_lock);
     bool installed = acu_sim_configuration()->driver != 0;
@@ -75,52 +25,85 @@ acu_fn acu_sim_driver_symbol(const char *symbol) {
     if (!installed)
         return NULL;
     acu_fn found = acu_sim_entries_find(acu_sim_cuda_entries, acu_sim_cuda_entry_count, symbol);
-    return found ? found : older_one(symbol);
+    return found ? found : acu_sim_driver_older_symbol(symbol);
 }
 
-/* Finds an entry, under the lock, by the name without a version; what has no variant is the same
- * for all. */
-CUdriverProcAddressQueryResult acu_sim_driver_find(const char *symbol, int version, bool per_thread,
-                                                   void **found) {
-    CUdriverProcAddressQueryResult result = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-    *found = NULL;
+/* The rows of a function: of the one default stream, and of the thread's own, if it has such one.
+ */
+typedef struct rows {
+    const acu_sim_api_entry *plain, *own;
+} rows;
+
+static rows rows_of(const char *name) {
+    rows found = {NULL, NULL};
     for (size_t i = 0; i < acu_sim_cuda_entry_count; i++) {
         const acu_sim_api_entry *row = &acu_sim_cuda_entries[i];
-        if (strcmp(row->function->name, symbol) != 0)
-            continue;
-        if (version < row->oldest)
-            return CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
-        bool too_new = row->since > acu_sim_configuration()->driver;
-        acu_fn before = too_new || row->since > version ? older_one(symbol) : NULL;
-        if (before) {
-            memcpy(found, &before, sizeof *found);
-            return CU_GET_PROC_ADDRESS_SUCCESS;
-        }
-        if (too_new)
-            continue;
-        if (row->since > version)
-            return CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
-        if (*found && row->per_thread != per_thread)
-            continue;
-        memcpy(found, &row->entry, sizeof *found);
-        result = CU_GET_PROC_ADDRESS_SUCCESS;
+        if (strcmp(row->function->name, name) == 0)
+            *(row->per_thread ? &found.own : &found.plain) = row;
     }
-    return result;
+    return found;
 }
 
+/* A version belongs to a symbol: such a name is none that a driver is asked for. */
+static bool has_version(const char *name) {
+    const char *end = strrchr(name, '_');
+    return end && end[1] == 'v' && end[2] >= '0' && end[2] <= '9';
+}
+
+/* The versions that a name has had, newest first: what it means today, and what it meant before.
+ * Below 7.0 no function had a variant for the thread's own default stream. */
+CUdriverProcAddressQueryResult acu_sim_driver_find(const char *symbol, int version, bool per_thread,
+                                                   void **found) {
+    enum { OWN_STREAMS = 7000 };
+    const int driver = acu_sim_configuration()->driver;
+    const rows r = rows_of(symbol);
+    *found = NULL;
+    if (!r.plain || has_version(symbol))
+        return CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    const bool own = per_thread && r.own;
+    const int wanted = version < 0 ? driver : version;
+    const int since = r.plain->since > r.plain->oldest ? r.plain->since : r.plain->oldest;
+    acu_sim_older_meaning before = acu_sim_driver_older(symbol, wanted, own);
+    acu_fn fn = before.fn;
+    if (since <= wanted && since <= driver && !(before.fn && before.since >= since))
+        fn = own ? r.own->entry : r.plain->entry;
+    if (!fn && r.plain->oldest > driver)
+        return CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    if (!fn || !wanted || (own && wanted < OWN_STREAMS))
+        return CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
+    memcpy(found, &fn, sizeof *found);
+    return CU_GET_PROC_ADDRESS_SUCCESS;
+}
+
+/* An H200 takes any two bits of flags; and no version that is newer than the driver. */
 cudaError_t acu_sim_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion,
                                      cuuint64_t flags,
                                      CUdriverProcAddressQueryResult *symbolStatus) {
-    if (symbolStatus)
-        *symbolStatus = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-    if (!symbol || !pfn || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
+    enum {
+        FLAGS = CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+    };
+    if (!symbol || !pfn || flags > FLAGS)
         return cudaErrorInvalidValue;
+    if (cudaVersion > acu_sim_configuration()->driver)
+        return SIM_REFUSE(cudaErrorInvalidValue, "cudaVersion is %d, and the driver is one of %d",
+                          cudaVersion, acu_sim_configuration()->driver);
     bool per_thread = flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
     CUdriverProcAddressQueryResult status =
         acu_sim_driver_find(symbol, cudaVersion, per_thread, pfn);
     if (symbolStatus)
         *symbolStatus = status;
-    return status && !symbolStatus ? cudaErrorSymbolNotFound : cudaSuccess;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cuGetProcAddress_v1(const char *symbol, void **pfn, int cudaVersion,
+                                        cuuint64_t flags) {
+    CUdriverProcAddressQueryResult status;
+    void *found;
+    SIM_TRY(acu_sim_cuGetProcAddress(symbol, pfn ? &found : NULL, cudaVersion, flags, &status));
+    if (status)
+        return cudaErrorSymbolNotFound;
+    *pfn = found;
+    return cudaSuccess;
 }
 
 /* The runtime reports a symbol that is not there by the status alone. Both of its flags together

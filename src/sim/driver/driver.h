@@ -23,6 +23,20 @@ cudaError_t acu_sim_cuGraphExecKernelNodeSetParams_v1(CUgraphExec exec, CUgraphN
 cudaError_t acu_sim_cuCtxCreate_v2(CUcontext *handle, unsigned flags, CUdevice device);
 cudaError_t acu_sim_cuCtxCreate_v3(CUcontext *handle, CUexecAffinityParam *params, int count,
                                    unsigned flags, CUdevice device);
+cudaError_t acu_sim_cuGetProcAddress_v1(const char *symbol, void **pfn, int version,
+                                        cuuint64_t flags);
+
+/* What a name meant before its present meaning, or, of few names, means since. */
+typedef struct acu_sim_older_meaning {
+    acu_fn fn; /* NULL: none */
+    int since; /* the CUDA that brought it */
+} acu_sim_older_meaning;
+
+/* Returns the newest of these meanings that a version of CUDA has. `own`: of the thread's own
+ * default stream. */
+acu_sim_older_meaning acu_sim_driver_older(const char *name, int version, bool own);
+/* Returns the entry of such a meaning behind a symbol of libcuda; NULL: there is none. */
+acu_fn acu_sim_driver_older_symbol(const char *symbol);
 
 /* Converts an address of the driver's. */
 static inline void *acu_sim_driver_pointer(CUdeviceptr address) {

@@ -44,9 +44,7 @@ static bool modes_are_valid(const request *r) {
            (unsigned)r->interleave <= CU_TENSOR_MAP_INTERLEAVE_32B &&
            (unsigned)r->swizzle <= CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B &&
            (unsigned)r->promotion <= CU_TENSOR_MAP_L2_PROMOTION_L2_256B && (unsigned)r->fill <= 1 &&
-           (!r->fill || is_float(r->type)) && r->rank >= least && r->rank <= PTX_TENSOR_RANKS &&
-           (r->interleave != CU_TENSOR_MAP_INTERLEAVE_32B ||
-            r->swizzle == CU_TENSOR_MAP_SWIZZLE_32B);
+           (!r->fill || is_float(r->type)) && r->rank >= least && r->rank <= PTX_TENSOR_RANKS;
 }
 
 static bool shape_is_valid(const request *r, unsigned alignment) {
@@ -64,10 +62,10 @@ static bool inner_is_valid(const request *r) {
     const unsigned bits = r->inner * acu_ptx_tensor_bits(r->type);
     if (r->inner == 0 || r->inner > 256 || (is_spread(r->type) && r->inner != 128))
         return false;
-    if (r->interleave != CU_TENSOR_MAP_INTERLEAVE_NONE)
-        return true;
-    return bits % 128 == 0 && (r->swizzle == CU_TENSOR_MAP_SWIZZLE_NONE || is_spread(r->type) ||
-                               bits / 8 <= most_inner(r->swizzle));
+    if (bits % 128 != 0) /* on an H200 also where channels are interleaved, and W comes first */
+        return false;
+    return r->swizzle == CU_TENSOR_MAP_SWIZZLE_NONE || is_spread(r->type) ||
+           r->interleave != CU_TENSOR_MAP_INTERLEAVE_NONE || bits / 8 <= most_inner(r->swizzle);
 }
 
 static unsigned alignment_of(const request *r) {

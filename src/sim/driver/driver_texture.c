@@ -9,16 +9,13 @@
 /* A GPU refuses other flags than these seven bits, of which five have names. */
 enum { FLAGS = 0x7f };
 
-/* The driver has one error for all that does not fit together, and filters integers, too. */
+/* The driver has one error for all that does not fit together. */
 static cudaError_t error_of(cudaError_t result) {
     switch ((int)result) {
     case cudaErrorInvalidResourceHandle:
     case cudaErrorInvalidChannelDescriptor:
     case cudaErrorInvalidNormSetting:
         return cudaErrorInvalidValue;
-    case cudaErrorInvalidFilterSetting:
-        return SIM_REFUSE(cudaErrorNotSupported,
-                          "the simulator does not filter texels that are read as integers");
     default:
         return result;
     }

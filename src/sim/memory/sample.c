@@ -471,6 +471,9 @@ static float round_as(const acu_sim_image *image, int component, double sum) {
 
 /* Returns what is mixed for a component: of fractions the integer. */
 static double component_of(const acu_sim_image *image, const acu_sim_texel *texel, int component) {
+    if (!image->is_float)
+        return image->format.f == cudaChannelFormatKindSigned ? (double)texel->i[component]
+                                                              : (double)texel->u[component];
     const double most = own_most(image, component), x = (double)texel->f[component];
     return most > 0 ? (double)floor_of(x * most + 0.5) : x;
 }
@@ -482,7 +485,7 @@ static double unit_of(const acu_sim_image *image, const corners *c, unsigned fir
     const bool is_color = image->srgb && image->format.x == 8, is_half = image->format.x == 16;
     double most = 0;
     int exponent;
-    if (image->most[component] > 0 || !(is_color || is_half))
+    if (image->most[component] > 0 || !image->is_float || !(is_color || is_half))
         return 0;
     for (unsigned k = first; k < c->count && k < first + 4; k++) {
         const double size = fabs((double)c->texel[k].f[component]);
@@ -515,10 +518,19 @@ static void add_corners(const acu_sim_image *image, const corners *c, double par
     }
 }
 
+/* An H200 rounds integers of 8 and 16 bits to the nearest one, up between two, and those of 32 bits
+ * down. */
+static unsigned round_integer(const acu_sim_image *image, double sum) {
+    return (unsigned)(int64_t)floor(image->format.x == 32 ? sum : sum + 0.5);
+}
+
 static acu_sim_texel mix(const acu_sim_image *image, const double sums[4]) {
     acu_sim_texel out = {{0}};
     for (int i = 0; i < image->channels; i++)
-        out.f[i] = round_as(image, i, sums[i] / ONE);
+        if (image->is_float)
+            out.f[i] = round_as(image, i, sums[i] / ONE);
+        else
+            out.u[i] = round_integer(image, sums[i] / ONE);
     return out;
 }
 

@@ -100,7 +100,7 @@ static void complete(acu_sim_image *image) {
         (unsigned char)(image->is_compressed ? 4 : 1 + (f->y != 0) + (f->z != 0) + (f->w != 0));
     image->is_float = image->means >= REAL;
     image->has_colors = image->srgb && f->x == 8 && image->means == FRACTION_UNSIGNED;
-    image->mixes = image->texture->texture.filterMode == cudaFilterModeLinear && image->is_float;
+    image->mixes = image->texture->texture.filterMode == cudaFilterModeLinear;
     for (int i = 0; i < 4; i++)
         image->most[i] = most_of(image, i);
 }
@@ -156,8 +156,9 @@ void acu_sim_image_of(const acu_sim_texture *t, acu_sim_image *image) {
         apply_view(&t->view, image);
     complete(image);
     find_bytes(image);
-    image->is_flat = image->mixes && !image->moves && !image->levels && !image->is_compressed &&
-                     image->format.x == 32 && r->resType != cudaResourceTypeLinear;
+    image->is_flat = image->mixes && image->is_float && !image->moves && !image->levels &&
+                     !image->is_compressed && image->format.x == 32 &&
+                     r->resType != cudaResourceTypeLinear;
 }
 
 acu_sim_size acu_sim_image_size(const acu_sim_image *image, unsigned level) {

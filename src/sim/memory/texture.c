@@ -184,14 +184,15 @@ static cudaError_t validate_compressed_reading(const struct cudaTextureDesc *t,
                             "BC3 or BC7");
 }
 
-/* Integers cannot be interpolated, and only those of 8 and 16 bits are read as fractions. */
+/* The runtime does not interpolate integers, but the driver does. Those of 8 and 16 bits alone are
+ * read as fractions. */
 static cudaError_t validate_reading(const struct cudaTextureDesc *t,
                                     const struct cudaChannelFormatDesc *format) {
     const bool whole =
         format->f == cudaChannelFormatKindSigned || format->f == cudaChannelFormatKindUnsigned;
     const bool real = format->f == cudaChannelFormatKindFloat;
     const bool wide = whole && format->x == 32;
-    if (whole && t->filterMode == cudaFilterModeLinear &&
+    if (whole && t->filterMode == cudaFilterModeLinear && !acu_sim_self()->call.by_driver &&
         (wide || t->readMode == cudaReadModeElementType))
         return cudaErrorInvalidFilterSetting;
     if (acu_sim_compressed_size(format->f))

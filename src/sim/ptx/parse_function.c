@@ -50,30 +50,57 @@ static void read_dimensions(ptx_parser *p, unsigned *dimensions) {
     }
 }
 
+/* Reads a directive about clusters, which devices have since 9.0. */
+static bool read_cluster(ptx_parser *p, ptx_function *f) {
+    static const char *const words[] = {".reqnctapercluster", ".maxclusterrank", ".explicitcluster",
+                                        ".blocksareclusters"};
+    enum { REQUIRED, MOST, EXPLICIT, BLOCKS, WORDS, LEAST_TARGET = 90 };
+    const ptx_place place = p->text.place;
+    int word = 0;
+    while (word < WORDS && !acu_ptx_parse_accept(p, words[word]))
+        word++;
+    if (word == REQUIRED)
+        read_dimensions(p, f->cluster);
+    else if (word == MOST)
+        f->max_cluster = (unsigned)acu_ptx_parse_integer(p);
+    f->explicit_cluster |= word == EXPLICIT;
+    f->blocks_are_clusters |= word == BLOCKS;
+    if (word < WORDS && p->module->target < LEAST_TARGET)
+        acu_ptx_parse_fail(p, PTX_INVALID, place, "Feature '%s' requires .target sm_%d or higher",
+                           words[word], LEAST_TARGET);
+    return word < WORDS;
+}
+
 /* Reads a directive between the parameters and the body. False: the current word is none. */
 static bool read_performance(ptx_parser *p, ptx_function *f) {
     if (acu_ptx_parse_accept(p, ".maxntid"))
         read_dimensions(p, f->max_threads);
     else if (acu_ptx_parse_accept(p, ".reqntid"))
         read_dimensions(p, f->threads);
-    else if (acu_ptx_parse_accept(p, ".reqnctapercluster"))
-        read_dimensions(p, f->cluster);
     else if (acu_ptx_parse_accept(p, ".maxnreg"))
         f->max_registers = (unsigned)acu_ptx_parse_integer(p);
     else if (acu_ptx_parse_accept(p, ".minnctapersm"))
         f->min_blocks = (unsigned)acu_ptx_parse_integer(p);
-    else if (acu_ptx_parse_accept(p, ".maxclusterrank"))
-        f->max_cluster = (unsigned)acu_ptx_parse_integer(p);
-    else if (acu_ptx_parse_accept(p, ".explicitcluster"))
-        f->explicit_cluster = true;
     else if (acu_ptx_parse_accept(p, ".noreturn"))
         f->no_return = true;
     else if (acu_ptx_parse_accept(p, ".maxnctapersm") || acu_ptx_parse_accept(p, ".abi_preserve") ||
              acu_ptx_parse_accept(p, ".abi_preserve_control"))
         acu_ptx_parse_integer(p);
-    else if (!acu_ptx_parse_accept(p, ".blocksareclusters") && !acu_ptx_parse_accept(p, ".noabi"))
-        return acu_ptx_parse_directive(p);
+    else if (!acu_ptx_parse_accept(p, ".noabi"))
+        return read_cluster(p, f) || acu_ptx_parse_directive(p);
     return true;
+}
+
+/* What directives say together is right, as ptxas says at the end of the kernel. */
+static void check_clusters(ptx_parser *p, const ptx_function *f) {
+    if (f->max_cluster && f->cluster[0])
+        acu_ptx_parse_fail(p, PTX_INVALID, p->text.place,
+                           "Conflicting directives: .reqnctapercluster and .maxclusterrank cannot "
+                           "both be specified");
+    if (f->blocks_are_clusters && !(f->threads[0] && f->cluster[0]))
+        acu_ptx_parse_fail(p, PTX_INVALID, p->text.place,
+                           ".reqntid and .reqnctapercluster directive(s) required for directive "
+                           "'.blocksareclusters'");
 }
 
 /* Reads the three numbers of a place. */
@@ -395,6 +422,7 @@ void acu_ptx_parse_function(ptx_parser *p, bool is_entry) {
         f->params = acu_ptx_parse_parameters(p);
     while (read_performance(p, f)) {
     }
+    check_clusters(p, f);
     if (is_entry)
         check_kernel_params(p, f);
     ptx_function *known = find_or_add(p, f);

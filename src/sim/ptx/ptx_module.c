@@ -109,6 +109,10 @@ static const char *const specials[] = {
 _Static_assert(sizeof specials / sizeof *specials == PTX_SPECIAL_COUNT,
                "each special register has a name");
 
+const char *acu_ptx_special_name(ptx_special special) {
+    return special < sizeof specials / sizeof *specials ? specials[special] : "";
+}
+
 ptx_special acu_ptx_special_of(const char *name, size_t length) {
     for (int n = 0; n < PTX_WARP_SIZE; n++)
         if (strlen(specials[n]) == length && memcmp(specials[n], name, length) == 0)

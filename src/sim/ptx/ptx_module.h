@@ -270,7 +270,7 @@ struct ptx_function {
     /* Performance directives; 0: not given. */
     unsigned max_threads[3], threads[3], cluster[3];
     unsigned max_registers, min_blocks, max_cluster;
-    bool explicit_cluster;
+    bool explicit_cluster, blocks_are_clusters;
     ptx_function *alias; /* of .alias: the function that it stands for */
     const char
         *left_out; /* why the simulator does not execute it; NULL: it does, or nobody looked */
@@ -313,5 +313,7 @@ void acu_ptx_module_reach(ptx_module *module, const ptx_function *function,
 /* Returns the special register with the name, which has no "%" and no component; PTX_SPECIAL_COUNT
  * if there is none. */
 ptx_special acu_ptx_special_of(const char *name, size_t length);
+/* Returns the name of a special register, without "%". */
+const char *acu_ptx_special_name(ptx_special special);
 
 #endif

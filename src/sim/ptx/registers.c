@@ -136,6 +136,11 @@ static void look_at(void *data, unsigned number, unsigned how) {
     }
 }
 
+/* Returns room for one more set. */
+static uint64_t *spare_set(const lives *l) {
+    return l->reads + 2 * (size_t)l->words * l->flow->count;
+}
+
 /* Adds to what the block needs what the blocks behind it need. */
 static bool flow_back(lives *l, uint32_t block, uint64_t *behind) {
     const ptx_basic_block *b = &l->flow->blocks[block];
@@ -154,7 +159,8 @@ static bool flow_back(lives *l, uint32_t block, uint64_t *behind) {
 }
 
 /* Extends the life of each shared register over the blocks that its value passes. */
-static void extend_over_blocks(lives *l, uint64_t *behind) {
+static void extend_over_blocks(lives *l) {
+    uint64_t *behind = spare_set(l);
     for (uint32_t block = 0; block < l->flow->count; block++) {
         const ptx_basic_block *b = &l->flow->blocks[block];
         const uint64_t *before = l->reads + (size_t)block * l->words;
@@ -191,9 +197,8 @@ static bool find_lives(lives *l) {
     for (bool changed = true; changed;) {
         changed = false;
         for (uint32_t block = l->flow->count; block-- > 0;)
-            changed |= flow_back(l, block, all + 2 * sets);
+            changed |= flow_back(l, block, spare_set(l));
     }
-    extend_over_blocks(l, all + 2 * sets);
     return true;
 }
 
@@ -287,9 +292,83 @@ bool acu_ptx_places_of(const ptx_function *f, const ptx_flow_graph *flow, const 
     bool ok = places->of && places->places && l.of;
     if (ok) {
         memset(places->of, 0xff, count * sizeof *places->of);
-        ok =
-            find_lives(&l) && give_all(&l, apart, shares, places) && find_needed(&l, arena, places);
+        ok = find_lives(&l);
     }
+    if (ok) {
+        extend_over_blocks(&l);
+        ok = give_all(&l, apart, shares, places) && find_needed(&l, arena, places);
+    }
+    free(l.reads);
+    free(l.of);
+    return ok;
+}
+
+/* ---- how many values are needed at a time ---- */
+
+/* What is needed behind the instruction that is looked at; it goes backwards. */
+typedef struct counting {
+    const unsigned char *words; /* of each register */
+    uint32_t *needed_in;        /* for each register, the last block, from 1 on, that needed it */
+    uint32_t block;
+    unsigned now;
+} counting;
+
+static void set_needed(counting *c, unsigned number, bool needed) {
+    if ((c->needed_in[number] == c->block) == needed)
+        return;
+    c->needed_in[number] = needed ? c->block : 0;
+    c->now = needed ? c->now + c->words[number] : c->now - c->words[number];
+}
+
+/* A result takes a register, even if nobody reads it. */
+static void count_result(void *data, unsigned number, unsigned how) {
+    if (how & PTX_WRITES)
+        set_needed(data, number, true);
+}
+
+static void end_result(void *data, unsigned number, unsigned how) {
+    if (how & PTX_REPLACES)
+        set_needed(data, number, false);
+}
+
+static void begin_operand(void *data, unsigned number, unsigned how) {
+    if (how & PTX_READS)
+        set_needed(data, number, true);
+}
+
+static void keep_most(const counting *c, unsigned *most) {
+    *most = c->now > *most ? c->now : *most;
+}
+
+static void count_block(lives *l, counting *c, unsigned *needed) {
+    const ptx_basic_block *b = &l->flow->blocks[c->block - 1];
+    const uint64_t *behind = spare_set(l);
+    c->now = 0;
+    flow_back(l, c->block - 1, spare_set(l));
+    for (unsigned n = 0; n < l->f->register_count; n++)
+        if (l->of[n].bit != UINT32_MAX && has_bit(behind, l->of[n].bit))
+            set_needed(c, n, true);
+    for (uint32_t at = b->end; at-- > b->begin;) {
+        const ptx_instruction *i = &l->f->instructions[at];
+        acu_ptx_touches(i, count_result, c);
+        keep_most(c, &needed[at]);
+        acu_ptx_touches(i, end_result, c);
+        acu_ptx_touches(i, begin_operand, c);
+        keep_most(c, &needed[at]);
+    }
+}
+
+bool acu_ptx_count_needed(const ptx_function *f, const ptx_flow_graph *flow,
+                          const unsigned char *words, unsigned *needed) {
+    size_t count = f->register_count + 1;
+    lives l = {.f = f, .flow = flow, .of = calloc(count, sizeof *l.of)};
+    counting c = {.words = words, .needed_in = calloc(count, sizeof *c.needed_in)};
+    bool ok = l.of && c.needed_in && find_lives(&l);
+    for (uint32_t block = 0; ok && block < flow->count; block++) {
+        c.block = block + 1;
+        count_block(&l, &c, needed);
+    }
+    free(c.needed_in);
     free(l.reads);
     free(l.of);
     return ok;

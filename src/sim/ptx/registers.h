@@ -40,6 +40,14 @@ typedef struct ptx_places {
 bool acu_ptx_places_of(const ptx_function *function, const ptx_flow_graph *flow, const bool *apart,
                        bool shares, ptx_arena *arena, ptx_places *places);
 
+/*
+ * Counts, for each instruction, the words of all values that are needed before it or behind it,
+ * with its results: `words` are those of each register. `needed` begins with zeros. False without
+ * memory.
+ */
+bool acu_ptx_count_needed(const ptx_function *function, const ptx_flow_graph *flow,
+                          const unsigned char *words, unsigned *needed);
+
 /* Returns the bytes of an element of the register in a slot; 0: a predicate. */
 unsigned acu_ptx_size_of_register(const ptx_register *reg);
 

@@ -113,9 +113,23 @@ static bool concerns(const requirement *r, const char *opcode) {
     return true;
 }
 
+/* Devices have clusters, and the special registers that tell of them, since 9.0. */
+static void check_specials(ptx_lowering *l, const ptx_instruction *i) {
+    enum { LEAST = 90 };
+    for (unsigned n = 0; n < i->operand_count && l->module->target < LEAST; n++) {
+        const ptx_operand *o = &i->operands[n];
+        if (o->kind == PTX_SPECIAL_REGISTER &&
+            ((o->special >= PTX_CLUSTERID && o->special <= PTX_IS_EXPLICIT_CLUSTER) ||
+             o->special == PTX_AGGR_SMEM_SIZE))
+            acu_ptx_invalid(l, "Feature '%%%s' requires .target sm_%d or higher",
+                            acu_ptx_special_name(o->special), LEAST);
+    }
+}
+
 void acu_ptx_check_target(ptx_lowering *l, const ptx_instruction *i) {
     const ptx_module *m = l->module;
     const requirement *most = NULL;
+    check_specials(l, i);
     for (size_t n = 0; n < sizeof requirements / sizeof *requirements; n++) {
         const requirement *r = &requirements[n];
         if ((m->target < r->target || (r->special && !m->variant)) && concerns(r, i->opcode))

@@ -68,19 +68,37 @@ static bool is_whole(const ptx_tensor_map *m) {
     return whole;
 }
 
-/* The first dimension of interleaved channels is W, and the last but one the channels, of which a
- * place has 16 or 32 bytes. An H200 copied these as a whole for boxes of fewer channels; it was not
- * asked about more of them. */
+/* The first dimension of interleaved channels is W, and the last but one the channels, which are
+ * counted in units of 16 or 32 bytes. An H200 copies one unit, whatever the box says. The map is
+ * made one whose elements at a place are that unit, of the channels that the copy names. Where
+ * there are none, all is outside of the tensor. */
 static void begin_interleaved(tile_copy *t) {
+    enum { OUTSIDE = INT32_MAX };
     ptx_tensor_map *m = &t->map;
-    unsigned channels = m->rank - 2u;
-    if (m->magic != PTX_TENSOR_TILED)
-        refuse(t, "for im2col with interleaved channels");
-    if (m->box[channels] * t->size > t->unit || t->walk.at[channels])
-        refuse(t, "with interleaved channels beyond the first 16 or 32 bytes");
-    if (m->steps[0] != 1 || m->swizzle != m->interleave - 1)
-        refuse(t, "with interleaved channels and steps along W, or a swizzle");
-    m->box[channels] = m->steps[channels] = 1;
+    const ptx_tensor_map from = *m;
+    const ptx_tensor_walk walk = t->walk;
+    const unsigned channels = m->rank - 2u, last = m->rank - 1u;
+    const int64_t unit = walk.at[channels];
+    if (m->interleave == 2 && m->swizzle != PTX_SWIZZLE_32)
+        refuse(t, "with channels interleaved by 32 bytes and another swizzle than 32");
+    for (unsigned i = 0; i < channels; i++) {
+        m->shape[i + 1] = from.shape[i];
+        m->steps[i + 1] = from.steps[i];
+        m->strides[i] = i ? from.strides[i - 1] : t->unit;
+        if (m->magic == PTX_TENSOR_TILED)
+            m->box[i + 1] = from.box[i];
+        t->walk.first[i + 1] = t->walk.at[i + 1] = walk.at[i];
+    }
+    m->strides[last - 1] = from.strides[last - 1];
+    m->box[0] = (uint16_t)(t->unit / t->size);
+    m->shape[0] = m->box[0] - 1u;
+    m->interleave = 0;
+    t->unit = t->size;
+    t->walk.first[0] = t->walk.at[0] = 0;
+    if (unit < 0 || unit > (int64_t)from.shape[channels])
+        t->walk.offset[last] = OUTSIDE;
+    else
+        m->address += (uint64_t)unit * from.strides[channels - 1];
 }
 
 static void read_map(tile_copy *t) {
@@ -99,14 +117,15 @@ static void read_map(tile_copy *t) {
         refuse(t, "that swizzle more than 16 bytes at once");
     t->size = acu_ptx_tensor_bits(m->type) / 8;
     t->unit = ptx_tensor_unit(m) / 8;
-    if (m->interleave)
+    const bool interleaved = m->interleave != 0;
+    if (interleaved)
         begin_interleaved(t);
     t->row = m->box[0] * (size_t)t->unit;
     t->bytes = t->row * acu_ptx_tensor_rows(m);
     if (t->row % CHUNK)
         acu_ptx_fail(t->w, t->lane, t->op, 715, 0,
                      "the tensor map has tiles with rows of %zu bytes, no multiple of 16", t->row);
-    t->line = m->swizzle && !m->interleave ? (size_t)CHUNK << m->swizzle : t->row;
+    t->line = m->swizzle && !interleaved ? (size_t)CHUNK << m->swizzle : t->row;
     if (t->row > t->line)
         refuse(t, "whose rows are longer than what is swizzled");
     t->room = t->line * (t->bytes / t->row);

@@ -6,11 +6,12 @@
 #include "sim/entry/entries.h"
 
 /* The older one has no status: programs pass one, or NULL, all the same, and it is left alone. */
-SIM_ENTRY(cuGetProcAddress, cuGetProcAddress, cuGetProcAddress_v2)
 extern CUresult acu_sim_find_function(const char *symbol, void **function, int version,
                                       cuuint64_t flags) SIM_SYMBOL("cuGetProcAddress");
 CUresult acu_sim_find_function(const char *symbol, void **function, int version, cuuint64_t flags) {
-    return acu_sim_entry_cuGetProcAddress(symbol, function, version, flags, NULL);
+    acu_fn fn = acu_sim_driver_older_symbol("cuGetProcAddress");
+    return ((CUresult (*)(const char *, void **, int, cuuint64_t))fn)(symbol, function, version,
+                                                                      flags);
 }
 
 SIM_ENTRY(cuDeviceGetUuid, cuDeviceGetUuid, cuDeviceGetUuid_v2)
