@@ -51,13 +51,13 @@ static inline uint64_t add_f32(uint64_t a, uint64_t b, bool shared) {
                            : flush(number(flush(as_float(a)) + flush(as_float(b)))));
 }
 
-/* Global memory keeps NaN as it is, also a signalling one; of two, the one that is added. The
- * instruction makes it quiet, and takes the one that is there. */
+/* Of two NaN the sum is the one that is added. Global memory keeps it as it is, also a signalling
+ * one; the instruction makes it quiet, and may take the other one, as ptxas orders its operands. */
 static inline uint64_t add_f64(uint64_t a, uint64_t b, bool shared) {
     const uint64_t quiet = shared ? UINT64_C(1) << 51 : 0;
-    if (is_nan_f64(a) && (shared || !is_nan_f64(b)))
-        return a | quiet;
-    return is_nan_f64(b) ? b | quiet : bits_of_double(double_of(a) + double_of(b));
+    return is_nan_f64(b)   ? b | quiet
+           : is_nan_f64(a) ? a | quiet
+                           : bits_of_double(double_of(a) + double_of(b));
 }
 
 /* Combines numbers of 16 bits. */

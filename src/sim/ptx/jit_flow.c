@@ -373,6 +373,7 @@ static void write_begin(ptx_making *m, uint32_t n) {
         drop_dead(m, n);
     m->sum_count = m->pattern_count = m->moved_count = 0;
     acu_jit_forget_masks(m);
+    m->rax_at = 0; /* who comes from elsewhere has another predicate there, or none */
     m->instruction = NULL;
     m->inner[n] = (uint32_t)m->x.size;
     for (unsigned g = 0; g < m->group_count; g++)
