@@ -109,14 +109,14 @@ static void write_beyond(void) {
     CUdeviceptr at;
     uint32_t most = 200 * 64;
     void *args[] = {&at, &most};
-    OK(cuMemAlloc(&at, (size_t)57 * 64 * sizeof(uint32_t)));
+    OK(cuMemAlloc(&at, (size_t)(55 * 64 + 48) * sizeof(uint32_t)));
     OK(launch(module, "k", 200, 64, args));
     assert_int_equal(cuCtxSynchronize(), 700);
 }
 
 TEST(a_block_of_a_worker_fails) {
     run_alone(MACHINE ",threads=1", write_beyond);
-    expect_said("kernel \"k\": block (57, 0, 0), thread (0, 0, 0): error 700");
+    expect_said("kernel \"k\": block (55, 0, 0), thread (48, 0, 0): error 700");
 }
 
 /* ---- cp.async ---- */

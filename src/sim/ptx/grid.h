@@ -184,6 +184,7 @@ typedef struct ptx_pattern {
 /* What an operation that accesses memory remembers of the last time. */
 typedef struct ptx_site {
     ptx_range range;
+    uint64_t rows; /* how many bytes of it may be the first of 32 lanes' consecutive elements */
     const ptx_pattern *pattern; /* of the worker; another operation may have changed it since */
     uintptr_t loaded;           /* where the first lane's element was, of a load */
 } ptx_site;

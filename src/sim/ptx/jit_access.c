@@ -96,21 +96,13 @@ static void scale_first(ptx_making *m, const jit_known_pattern *p, jit_aside *as
 static void write_consecutive(ptx_making *m, unsigned pattern, jit_aside *aside) {
     x86 *x = &m->x;
     const jit_known_pattern *p = &m->patterns[pattern];
-    const unsigned lanes = m->width / p->size;
     const bool is_word = p->narrow || p->scale;
     load_first(m, p->root, is_word);
     compare_steps(m, p, is_word);
     if (p->scale)
         scale_first(m, p, aside);
     acu_x86_store_long(x, pattern_at(pattern, offsetof(jit_pattern, low)), X86_RAX);
-    for (unsigned part = 0; part < PTX_LANES / lanes; part++) {
-        acu_x86_store_long(x, pattern_at(pattern, offsetof(jit_pattern, at) + (size_t)8 * part),
-                           X86_RAX);
-        acu_x86_long_by(x, X86_ADD, x86_in(X86_RAX), (int32_t)(lanes * p->size));
-    }
-    acu_x86_long_by(x, X86_SUB, x86_in(X86_RAX), p->size);
-    acu_x86_store_long(x, pattern_at(pattern, offsetof(jit_pattern, high)), X86_RAX);
-    acu_x86_long_by(x, X86_MOV, pattern_at(pattern, offsetof(jit_pattern, kind)), JIT_CONSECUTIVE);
+    acu_x86_long_by(x, X86_MOV, pattern_at(pattern, offsetof(jit_pattern, kind)), JIT_ROW);
     aside->jumps[aside->jump_count++] = jump_if_any(m, JIT_T2);
 }
 
@@ -365,6 +357,65 @@ static void check_global(ptx_making *m, jit_aside *aside, const ptx_op *op, unsi
     acu_x86_long(x, X86_SUB, X86_R8, base);
 }
 
+/* Puts where the bytes of the first of 32 consecutive elements are into RAX; leaves where not all
+ * are in the allocation, or in shared memory. Returns a jump, for which the elements lie otherwise.
+ */
+static size_t check_row(ptx_making *m, const ptx_op *op, unsigned pattern, const jit_sum *sum,
+                        jit_aside *aside) {
+    x86 *x = &m->x;
+    const ptx_access *access = op->more;
+    const size_t site = op->site * sizeof(ptx_site);
+    acu_x86_long_by(x, X86_CMP, pattern_at(pattern, offsetof(jit_pattern, kind)), JIT_ROW);
+    const size_t other = acu_x86_jump(x, X86_NOT_ZERO);
+    acu_x86_long(x, X86_MOV, X86_RAX, pattern_at(pattern, offsetof(jit_pattern, low)));
+    for (unsigned n = 0; n < sum->count; n++)
+        acu_x86_long(x, X86_ADD, X86_RAX, acu_jit_memory(m, sum->added[n], 0));
+    if (op->value)
+        acu_x86_long_by(x, X86_ADD, x86_in(X86_RAX), (int32_t)op->value);
+    acu_x86_test_bits(x, X86_RAX, access->size - 1u);
+    leave_if(m, aside, X86_NOT_ZERO);
+    if (access->space == PTX_SHARED) {
+        acu_x86_long(x, X86_MOV, X86_RCX, acu_jit_in_warp(offsetof(ptx_warp, block)));
+        acu_x86_long(x, X86_MOV, X86_RDX, x86_at(X86_RCX, offsetof(ptx_block, shared_bytes)));
+        acu_x86_long_by(x, X86_SUB, x86_in(X86_RDX), PTX_LANES * access->size - 1);
+        leave_if(m, aside, X86_NOT_ABOVE);
+        acu_x86_long(x, X86_CMP, X86_RAX, x86_in(X86_RDX));
+        leave_if(m, aside, X86_NOT_BELOW);
+        acu_x86_long(x, X86_ADD, X86_RAX, x86_at(X86_RCX, offsetof(ptx_block, shared)));
+        return other;
+    }
+#define OF_SITE(field) x86_at(JIT_SITES, (int32_t)(site + offsetof(ptx_site, field)))
+    acu_x86_long(x, X86_SUB, X86_RAX, OF_SITE(range.base));
+    acu_x86_long(x, X86_CMP, X86_RAX, OF_SITE(rows));
+    leave_if(m, aside, X86_NOT_BELOW);
+    acu_x86_long(x, X86_ADD, X86_RAX, OF_SITE(range.bytes));
+#undef OF_SITE
+    return other;
+}
+
+/* Does the access where the elements of all lanes are consecutive; returns a jump behind the code
+ * for others, which is to follow. */
+static size_t write_row(ptx_making *m, const ptx_op *op, unsigned pattern, const jit_sum *sum,
+                        jit_aside *aside) {
+    x86 *x = &m->x;
+    const ptx_access *access = op->more;
+    const ptx_slot slot = access->slots[0];
+    const unsigned size = access->size;
+    const size_t other = check_row(m, op, pattern, sum, aside);
+    for (unsigned i = 0; i < PTX_LANES * size / m->width; i++) {
+        const x86_place bytes = x86_at(X86_RAX, (int32_t)(i * m->width));
+        if (acu_jit_access_kind(op) == 2) {
+            acu_x86_vector(x, X86_STORE, acu_jit_load(m, slot, size, i, JIT_T1), X86_NONE, bytes);
+            continue;
+        }
+        acu_x86_vector(x, X86_LOAD, acu_jit_target(m, slot, size, i), X86_NONE, bytes);
+        acu_jit_done(m, slot, size, i);
+    }
+    const size_t done = acu_x86_jump(x, X86_ALWAYS);
+    acu_x86_land(x, other, x->size);
+    return done;
+}
+
 /* Leaves where the access needs the handler. Then R8 is what leads from the pattern's addresses to
  * bytes. */
 static void check(ptx_making *m, const ptx_op *op, unsigned pattern, const jit_sum *sum,
@@ -560,8 +611,12 @@ bool acu_jit_access(ptx_making *m, const ptx_op *op, const ptx_op *inner) {
         if (aside->before[g].slot != m->groups[g].slot ||
             aside->before[g].part != m->groups[g].part || !m->groups[g].size)
             aside->before[g].size = 0; /* it was stored, or has nothing yet */
+    const bool may_be_row = m->in_rows && !is_anyhow(m, access);
+    const size_t done = may_be_row ? write_row(m, inner, pattern, &sum, aside) : 0;
     check(m, inner, pattern, &sum, aside);
     (kind == 1 ? write_load : write_store)(m, inner, pattern, aside);
+    if (may_be_row)
+        acu_x86_land(&m->x, done, m->x.size);
     end_aside(m, aside);
     if (skipped != SIZE_MAX)
         end_aside(m, &m->asides[skipped]);
