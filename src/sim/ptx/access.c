@@ -27,7 +27,7 @@ static bool reads_constants(const ptx_op *op) {
 }
 
 /* Remembers the range for an operation whose lanes access so many bytes each. */
-static const ptx_range *keep(ptx_site *site, ptx_range range, size_t bytes) {
+static const ptx_range *remember_range(ptx_site *site, ptx_range range, size_t bytes) {
     const uint64_t all = range.last - range.base, row = PTX_LANES * bytes - 1;
     site->range = range;
     site->rows = all < row ? 0 : all - row + 1;
@@ -41,7 +41,7 @@ static const ptx_range *zeros_at(ptx_site *site, uint64_t address, size_t bytes)
                              .last = address + bytes - 1,
                              .end = address + bytes - 1,
                              .bytes = (char *)(uintptr_t)zeros};
-    return keep(site, range, bytes);
+    return remember_range(site, range, bytes);
 }
 
 const ptx_range *acu_ptx_memory_range(ptx_warp *w, const ptx_op *op, unsigned lane,
@@ -55,7 +55,7 @@ const ptx_range *acu_ptx_memory_range(ptx_warp *w, const ptx_op *op, unsigned la
             continue;
         if (writes && !range->writable)
             break;
-        return keep(site, *range, bytes);
+        return remember_range(site, *range, bytes);
     }
     ptx_range found;
     const bool has_it =
@@ -70,7 +70,7 @@ const ptx_range *acu_ptx_memory_range(ptx_warp *w, const ptx_op *op, unsigned la
         acu_ptx_fail(w, lane, op, 700, address,
                      "a write of %zu bytes, which the device may only read", bytes);
     worker->cached[worker->next_cached++ % PTX_CACHED] = found;
-    return keep(site, found, bytes);
+    return remember_range(site, found, bytes);
 }
 
 /* What is above 24 bits names a block of the cluster: one that is not there is another error. */

@@ -284,9 +284,8 @@ void acu_jit_write_classify(ptx_making *m) {
 
 /* ---- accesses ---- */
 
-/* Puts the smallest and the largest address into RAX and RDX, and what is added to the pattern's
- * into R8. */
-static void load_ends(ptx_making *m, const ptx_op *op, unsigned pattern, const jit_sum *sum) {
+/* Puts what is added to the pattern's addresses into R8. */
+static void load_added(ptx_making *m, const ptx_op *op, const jit_sum *sum) {
     x86 *x = &m->x;
     if (!sum->count)
         acu_x86_long_by(x, X86_MOV, x86_in(X86_R8), (int32_t)op->value);
@@ -294,6 +293,13 @@ static void load_ends(ptx_making *m, const ptx_op *op, unsigned pattern, const j
         acu_x86_long(x, n ? X86_ADD : X86_MOV, X86_R8, acu_jit_memory(m, sum->added[n], 0));
     if (sum->count && op->value)
         acu_x86_long_by(x, X86_ADD, x86_in(X86_R8), (int32_t)op->value);
+}
+
+/* Puts the smallest and the largest address into RAX and RDX, and what is added to the pattern's
+ * into R8. */
+static void load_ends(ptx_making *m, const ptx_op *op, unsigned pattern, const jit_sum *sum) {
+    x86 *x = &m->x;
+    load_added(m, op, sum);
     if (pattern == JIT_NO_PATTERN) {
         acu_x86_long(x, X86_ADD, X86_R8, acu_jit_memory(m, sum->root, 0));
         acu_x86_long(x, X86_MOV, X86_RAX, x86_in(X86_R8));
@@ -357,46 +363,61 @@ static void check_global(ptx_making *m, jit_aside *aside, const ptx_op *op, unsi
     acu_x86_long(x, X86_SUB, X86_R8, base);
 }
 
-/* Puts where the bytes of the first of 32 consecutive elements are into RAX; leaves where not all
- * are in the allocation, or in shared memory. Returns a jump, for which the elements lie otherwise.
- */
+/* Leaves where a row of elements that begins at RDX is not in shared memory; adds to R8 what leads
+ * from addresses to bytes. */
+static void check_row_in_shared(ptx_making *m, jit_aside *aside, unsigned size) {
+    x86 *x = &m->x;
+    acu_x86_long(x, X86_MOV, X86_RCX, acu_jit_in_warp(offsetof(ptx_warp, block)));
+    acu_x86_long(x, X86_MOV, X86_R9, x86_at(X86_RCX, offsetof(ptx_block, shared_bytes)));
+    acu_x86_long_by(x, X86_SUB, x86_in(X86_R9), (int32_t)(PTX_LANES * size - 1));
+    leave_if(m, aside, X86_NOT_ABOVE);
+    acu_x86_long(x, X86_CMP, X86_RDX, x86_in(X86_R9));
+    leave_if(m, aside, X86_NOT_BELOW);
+    acu_x86_long(x, X86_ADD, X86_R8, x86_at(X86_RCX, offsetof(ptx_block, shared)));
+}
+
+/* The same of the allocation that the operation accessed last. */
+static void check_row_in_global(ptx_making *m, jit_aside *aside, const ptx_op *op) {
+    x86 *x = &m->x;
+    const size_t site = op->site * sizeof(ptx_site);
+    acu_x86_long(x, X86_MOV, X86_R9,
+                 x86_at(JIT_SITES, (int32_t)(site + offsetof(ptx_site, range.base))));
+    acu_x86_long(x, X86_SUB, X86_RDX, x86_in(X86_R9));
+    acu_x86_long(x, X86_CMP, X86_RDX,
+                 x86_at(JIT_SITES, (int32_t)(site + offsetof(ptx_site, rows))));
+    leave_if(m, aside, X86_NOT_BELOW);
+    acu_x86_long(x, X86_SUB, X86_R8, x86_in(X86_R9));
+    acu_x86_long(x, X86_ADD, X86_R8,
+                 x86_at(JIT_SITES, (int32_t)(site + offsetof(ptx_site, range.bytes))));
+}
+
+/* Puts where the bytes of a row of elements are into RAX; leaves where the access needs the
+ * handler. The bytes do not wait for the check. Returns a jump, for which the elements lie
+ * otherwise. */
 static size_t check_row(ptx_making *m, const ptx_op *op, unsigned pattern, const jit_sum *sum,
                         jit_aside *aside) {
     x86 *x = &m->x;
     const ptx_access *access = op->more;
-    const size_t site = op->site * sizeof(ptx_site);
     acu_x86_long_by(x, X86_CMP, pattern_at(pattern, offsetof(jit_pattern, kind)), JIT_ROW);
     const size_t other = acu_x86_jump(x, X86_NOT_ZERO);
+    load_added(m, op, sum);
     acu_x86_long(x, X86_MOV, X86_RAX, pattern_at(pattern, offsetof(jit_pattern, low)));
-    for (unsigned n = 0; n < sum->count; n++)
-        acu_x86_long(x, X86_ADD, X86_RAX, acu_jit_memory(m, sum->added[n], 0));
-    if (op->value)
-        acu_x86_long_by(x, X86_ADD, x86_in(X86_RAX), (int32_t)op->value);
-    acu_x86_test_bits(x, X86_RAX, access->size - 1u);
+    acu_x86_long(x, X86_MOV, X86_RDX, x86_in(X86_RAX));
+    acu_x86_long(x, X86_ADD, X86_RDX, x86_in(X86_R8));
+    acu_x86_test_bits(x, X86_RDX, access->size - 1u);
     leave_if(m, aside, X86_NOT_ZERO);
-    if (access->space == PTX_SHARED) {
-        acu_x86_long(x, X86_MOV, X86_RCX, acu_jit_in_warp(offsetof(ptx_warp, block)));
-        acu_x86_long(x, X86_MOV, X86_RDX, x86_at(X86_RCX, offsetof(ptx_block, shared_bytes)));
-        acu_x86_long_by(x, X86_SUB, x86_in(X86_RDX), PTX_LANES * access->size - 1);
-        leave_if(m, aside, X86_NOT_ABOVE);
-        acu_x86_long(x, X86_CMP, X86_RAX, x86_in(X86_RDX));
-        leave_if(m, aside, X86_NOT_BELOW);
-        acu_x86_long(x, X86_ADD, X86_RAX, x86_at(X86_RCX, offsetof(ptx_block, shared)));
-        return other;
-    }
-#define OF_SITE(field) x86_at(JIT_SITES, (int32_t)(site + offsetof(ptx_site, field)))
-    acu_x86_long(x, X86_SUB, X86_RAX, OF_SITE(range.base));
-    acu_x86_long(x, X86_CMP, X86_RAX, OF_SITE(rows));
-    leave_if(m, aside, X86_NOT_BELOW);
-    acu_x86_long(x, X86_ADD, X86_RAX, OF_SITE(range.bytes));
-#undef OF_SITE
+    if (access->space == PTX_SHARED)
+        check_row_in_shared(m, aside, access->size);
+    else
+        check_row_in_global(m, aside, op);
+    acu_x86_long(x, X86_ADD, X86_RAX, x86_in(X86_R8));
     return other;
 }
 
 /* Does the access where the elements of all lanes are consecutive; returns a jump behind the code
  * for others, which is to follow. */
-static size_t write_row(ptx_making *m, const ptx_op *op, unsigned pattern, const jit_sum *sum,
-                        jit_aside *aside) {
+static size_t write_row_access(ptx_making *m, const ptx_op *op, unsigned pattern,
+                               const jit_sum *sum, jit_aside *aside) {
     x86 *x = &m->x;
     const ptx_access *access = op->more;
     const ptx_slot slot = access->slots[0];
@@ -612,7 +633,7 @@ bool acu_jit_access(ptx_making *m, const ptx_op *op, const ptx_op *inner) {
             aside->before[g].part != m->groups[g].part || !m->groups[g].size)
             aside->before[g].size = 0; /* it was stored, or has nothing yet */
     const bool may_be_row = m->in_rows && !is_anyhow(m, access);
-    const size_t done = may_be_row ? write_row(m, inner, pattern, &sum, aside) : 0;
+    const size_t done = may_be_row ? write_row_access(m, inner, pattern, &sum, aside) : 0;
     check(m, inner, pattern, &sum, aside);
     (kind == 1 ? write_load : write_store)(m, inner, pattern, aside);
     if (may_be_row)
