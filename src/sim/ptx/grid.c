@@ -374,6 +374,8 @@ static ptx_worker *make_worker(ptx_grid *grid) {
 /* Does what each worker does. */
 static void work_on(ptx_grid *grid) {
     const ptx_launch *launch = grid->launch;
+    if (atomic_load(&grid->next) >= grid->count) /* this thread came too late */
+        return;
     ptx_worker *worker = make_worker(grid);
     ptx_fault none = {.code = 2};
     if (!worker) {
