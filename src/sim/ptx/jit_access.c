@@ -414,6 +414,14 @@ static size_t check_row(ptx_making *m, const ptx_op *op, unsigned pattern, const
     return other;
 }
 
+/* Fetches what a later warp likely reads of what follows a row, whose bytes are at RAX. The
+ * processor does so itself only where this warp reads nothing else meanwhile. */
+static void fetch_ahead(ptx_making *m, unsigned bytes) {
+    enum { AHEAD = 512, LINE = 64 };
+    for (unsigned at = 0; at < bytes; at += LINE)
+        acu_x86_prefetch(&m->x, x86_at(X86_RAX, (int32_t)(AHEAD + at)));
+}
+
 /* Does the access where the elements of all lanes are consecutive; returns a jump behind the code
  * for others, which is to follow. */
 static size_t write_row_access(ptx_making *m, const ptx_op *op, unsigned pattern,
@@ -423,6 +431,8 @@ static size_t write_row_access(ptx_making *m, const ptx_op *op, unsigned pattern
     const ptx_slot slot = access->slots[0];
     const unsigned size = access->size;
     const size_t other = check_row(m, op, pattern, sum, aside);
+    if (acu_jit_access_kind(op) == 1 && access->space != PTX_SHARED)
+        fetch_ahead(m, PTX_LANES * size);
     for (unsigned i = 0; i < PTX_LANES * size / m->width; i++) {
         const x86_place bytes = x86_at(X86_RAX, (int32_t)(i * m->width));
         if (acu_jit_access_kind(op) == 2) {
