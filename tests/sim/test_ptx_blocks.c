@@ -1,7 +1,7 @@
 /* Kernels whose threads, blocks and grids work together: copies that nobody waits for, barriers in
  * memory, clusters, cooperative launches, and the heap. */
 #define _GNU_SOURCE /* RTLD_NEXT */
-#include "ptx_test.h"
+#include "alone.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -29,6 +29,94 @@ TEST(processors_are_counted_once) {
         run(WORD("", "add.u32 %r2, %r1, 1;\n"), 2, 32, words, 64);
     assert_int_equal(words[63], 68);
     assert_in_range(questions, 0, 1);
+}
+
+/* ---- one block after the other ---- */
+
+/* The number of the block in the grid, b, decides what its threads do: end early, go round a loop,
+ * together or apart, write in order, backwards, or in another order. Those from `m` on do nothing.
+ */
+static const char by_block[] =
+    HEAD ".entry k(.param .u64 p, .param .u32 m) {\n.reg .b32 %r<20>; .reg .b64 %d<4>;\n"
+         ".reg .pred %p<9>;\nld.param.u64 %d1, [p];\nld.param.u32 %r17, [m];\n"
+         "mov.u32 %r1, %ctaid.z;\nmov.u32 %r2, %nctaid.y;\nmov.u32 %r3, %ctaid.y;\n"
+         "mad.lo.u32 %r1, %r1, %r2, %r3;\nmov.u32 %r2, %nctaid.x;\nmov.u32 %r3, %ctaid.x;\n"
+         "mad.lo.u32 %r1, %r1, %r2, %r3;\nmov.u32 %r4, %tid.z;\nmov.u32 %r5, %ntid.y;\n"
+         "mov.u32 %r6, %tid.y;\nmad.lo.u32 %r4, %r4, %r5, %r6;\nmov.u32 %r6, %ntid.x;\n"
+         "mov.u32 %r7, %tid.x;\nmad.lo.u32 %r4, %r4, %r6, %r7;\nmul.lo.u32 %r5, %r5, %r6;\n"
+         "mov.u32 %r6, %ntid.z;\nmul.lo.u32 %r5, %r5, %r6;\nrem.u32 %r8, %r1, 5;\n"
+         "mad.lo.u32 %r9, %r1, %r5, %r4;\nsetp.ge.u32 %p1, %r9, %r17;\n@%p1 exit;\n"
+         "setp.eq.u32 %p2, %r8, 1;\nsetp.ge.and.u32 %p2, %r4, 40, %p2;\n@%p2 bra X;\n"
+         "mov.u32 %r10, 0;\nsetp.eq.u32 %p3, %r8, 2;\nand.b32 %r11, %r4, 1;\n"
+         "setp.ne.and.u32 %p3, %r11, 0, %p3;\n@%p3 rem.u32 %r10, %r1, 7;\n"
+         "setp.eq.u32 %p4, %r8, 3;\n@%p4 mov.u32 %r10, 100;\nsetp.eq.u32 %p5, %r8, 4;\n"
+         "setp.eq.and.u32 %p6, %r4, 20, %p5;\n@%p6 mov.u32 %r10, 3;\n"
+         "mad.lo.u32 %r12, %r1, 40503, %r4;\nL:\nsetp.eq.u32 %p7, %r10, 0;\n@%p7 bra E;\n"
+         "mad.lo.u32 %r12, %r12, 1664525, 1013904223;\nsub.u32 %r10, %r10, 1;\nbra L;\nE:\n"
+         "mov.u32 %r13, %r4;\nsub.u32 %r14, %r5, %r4;\nsub.u32 %r14, %r14, 1;\n"
+         "@%p4 mov.u32 %r13, %r14;\nmul.lo.u32 %r14, %r4, 7;\nrem.u32 %r14, %r14, %r5;\n"
+         "@%p5 mov.u32 %r13, %r14;\nmad.lo.u32 %r13, %r1, %r5, %r13;\n"
+         "mul.wide.u32 %d2, %r13, 4;\nadd.u64 %d2, %d1, %d2;\nst.global.u32 [%d2], %r12;\nX:\n"
+         "ret;\n}\n";
+
+/* Does what thread t of block b does. */
+static void expect_by_block(uint32_t *words, uint32_t b, uint32_t t, uint32_t threads) {
+    const uint32_t kind = b % 5;
+    const uint32_t place = kind == 3 ? threads - 1 - t : kind == 4 ? t * 7 % threads : t;
+    const unsigned rounds = kind == 2 && t % 2     ? b % 7
+                            : kind == 3            ? 100
+                            : kind == 4 && t == 20 ? 3
+                                                   : 0;
+    uint32_t value = b * 40503 + t;
+    for (unsigned n = 0; n < rounds; n++)
+        value = value * 1664525 + 1013904223;
+    if (kind != 1 || t < 40)
+        words[b * threads + place] = value;
+}
+
+TEST(blocks_of_a_worker_differ) {
+    enum { MOST = 1 << 16 };
+    static const unsigned grids[][3] = {{200, 1, 1}, {1, 200, 1}, {7, 5, 3}, {3, 1, 40}},
+                          shapes[][3] = {
+                              {256, 1, 1}, {32, 1, 1}, {100, 1, 1}, {16, 4, 2}, {64, 1, 3}};
+    static uint32_t words[MOST], expected[MOST];
+    CUmodule module = load_text(by_block);
+    CUfunction function;
+    CUdeviceptr at;
+    OK(cuModuleGetFunction(&function, module, "k"));
+    for (unsigned n = 0; n < 20; n++) {
+        const unsigned *grid = grids[n % 4], *shape = shapes[n % 5];
+        const uint32_t threads = shape[0] * shape[1] * shape[2],
+                       all = grid[0] * grid[1] * grid[2] * threads;
+        uint32_t most = all - n % 3 * 29;
+        void *args[] = {&at, &most};
+        memset(expected, 0xff, sizeof expected);
+        for (uint32_t i = 0; i < most; i++)
+            expect_by_block(expected, i / threads, i % threads, threads);
+        OK(cuMemAlloc(&at, all * sizeof *words)); /* the last word is the last of the allocation */
+        OK(cuMemsetD32(at, UINT32_MAX, all));
+        OK(cuLaunchKernel(function, grid[0], grid[1], grid[2], shape[0], shape[1], shape[2], 0,
+                          NULL, args, NULL));
+        OK(cuMemcpyDtoH(words, at, all * sizeof *words));
+        assert_memory_equal(words, expected, all * sizeof *words);
+        OK(cuMemFree(at));
+    }
+    OK(cuModuleUnload(module));
+}
+
+static void write_beyond(void) {
+    CUmodule module = load_text(by_block);
+    CUdeviceptr at;
+    uint32_t most = 200 * 64;
+    void *args[] = {&at, &most};
+    OK(cuMemAlloc(&at, (size_t)(55 * 64 + 48) * sizeof(uint32_t)));
+    OK(launch(module, "k", 200, 64, args));
+    assert_int_equal(cuCtxSynchronize(), 700);
+}
+
+TEST(a_block_of_a_worker_fails) {
+    run_alone(MACHINE ",threads=1", write_beyond);
+    expect_said("kernel \"k\": block (55, 0, 0), thread (48, 0, 0): error 700");
 }
 
 /* ---- cp.async ---- */
@@ -392,7 +480,9 @@ TEST(reads_beyond_constants) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_block_of_a_worker_fails), /* a fork has no CUDA where others began it */
         C(processors_are_counted_once),
+        C(blocks_of_a_worker_differ),
         C(copies_to_shared_memory),
         C(phases_of_an_mbarrier),
         C(waits_ask_an_mbarrier_seldom),

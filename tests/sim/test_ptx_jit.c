@@ -352,6 +352,62 @@ TEST(an_access_beyond_the_end) {
     begin_as(MACHINE);
 }
 
+/* Runs 20 warps of consecutive elements, in their order or from the last one on, from `shift` bytes
+ * on, and returns the launch's error. The allocation has no byte more; the second warp's check is
+ * that of machine code. */
+static int run_rows(unsigned bits, bool backwards, int shift) {
+    enum { WARPS = 20 };
+    static uint32_t words[WARPS * 64], expected[WARPS * 64];
+    const unsigned size = bits / 8;
+    char code[1024];
+    snprintf(code, sizeof code,
+             HEAD ".entry k(.param .u64 p) {\n.reg .b32 %%r<9>; .reg .b64 %%d<9>;\n.reg .b%u %%v;\n"
+                  "ld.param.u64 %%d1, [p];\nmov.u32 %%r1, %%ctaid.x;\nmov.u32 %%r2, %%nctaid.x;\n"
+                  "%ssub.u32 %%r1, %%r2, %%r1;\n%ssub.u32 %%r1, %%r1, 1;\nmov.u32 %%r3, %%tid.x;\n"
+                  "mad.lo.u32 %%r4, %%r1, 32, %%r3;\nmul.wide.u32 %%d2, %%r4, %u;\n"
+                  "add.u64 %%d3, %%d1, %%d2;\nld.global.b%u %%v, [%%d3+%d];\n"
+                  "add.u%u %%v, %%v, 1;\nst.global.b%u [%%d3+%d], %%v;\nret;\n}\n",
+             bits, backwards ? "" : "//", backwards ? "" : "//", size, bits, shift, bits, bits,
+             shift);
+    CUmodule module = load_text(code);
+    CUdeviceptr at;
+    void *args[] = {&at};
+    for (unsigned n = 0; n < WARPS * 8 * size; n++)
+        words[n] = expected[n] = random_word() >> 1;
+    for (unsigned n = 0; n < WARPS * 8 * size; n += size / 4)
+        expected[n]++;
+    OK(cuMemAlloc(&at, (size_t)WARPS * 32 * size));
+    OK(cuMemcpyHtoD(at, words, (size_t)WARPS * 32 * size));
+    OK(launch(module, "k", WARPS, 32, args));
+    const int error = cuCtxSynchronize();
+    if (!error) {
+        OK(cuMemcpyDtoH(words, at, (size_t)WARPS * 32 * size));
+        assert_memory_equal(words, expected, (size_t)WARPS * 32 * size);
+        OK(cuMemFree(at));
+        OK(cuModuleUnload(module));
+    }
+    return error;
+}
+
+TEST(rows_at_the_ends) {
+    static const char *const ways[] = {MACHINE ",threads=1,jit=0", MACHINE ",threads=1,jit=always",
+                                       MACHINE ",threads=1,jit=avx2"};
+    for (unsigned n = 0; n < 6; n++) {
+        const unsigned bits = n % 2 ? 64 : 32;
+        const int one = (int)bits / 8;
+        begin_as(ways[n / 2]);
+        assert_int_equal(run_rows(bits, false, 0), 0);
+        assert_int_equal(run_rows(bits, true, 0), 0);
+        assert_int_equal(run_rows(bits, false, one), 700);
+        begin_as(ways[n / 2]);
+        assert_int_equal(run_rows(bits, true, -one), 700);
+        begin_as(ways[n / 2]);
+        assert_int_equal(run_rows(bits, false, one / 2), 716);
+        begin_as(ways[n / 2]);
+    }
+    begin_as(MACHINE);
+}
+
 /* ---- addresses that are sums ---- */
 
 /* A text that grows. */
@@ -838,6 +894,7 @@ int main(void) {
         C(many_small_launches),
         C(accesses_of_any_pattern),
         C(an_access_beyond_the_end),
+        C(rows_at_the_ends),
         C(sums_of_addresses),
         C(elements_of_all_sizes),
         C(short_branches),

@@ -1,11 +1,15 @@
-/* How many blocks of a grid are alive at a time, where the device runs few. */
+/* How many blocks of a grid are alive at a time, where the device runs few; threads that help. */
+#define _DEFAULT_SOURCE
+#include "sim/ptx/crew.h"
 #include "sim/ptx/grid.h"
 #include "sim/ptx/lower.h"
 #include "sim/ptx/parse.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -144,6 +148,37 @@ static void a_grid_that_fails(void **state) {
     }
 }
 
+/* ---- threads that help ---- */
+
+enum { PIECES = 64 };
+
+typedef struct pieces {
+    atomic_uint next, inside, taken[PIECES];
+} pieces;
+
+static void take_pieces(void *data) {
+    pieces *p = data;
+    atomic_fetch_add(&p->inside, 1);
+    for (unsigned n; (n = atomic_fetch_add(&p->next, 1)) < PIECES;)
+        atomic_fetch_add(&p->taken[n], 1);
+    atomic_fetch_sub(&p->inside, 1);
+}
+
+/* Calls that follow each other at once, while the helpers stay awake, and after they sleep. */
+static void pieces_are_taken_once(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 2000; n++) {
+        const struct timespec pause = {.tv_nsec = n % 7 * 15000};
+        pieces p = {0};
+        acu_ptx_crew_run(take_pieces, &p, 1 + n % 5, PIECES);
+        assert_int_equal(atomic_load(&p.inside), 0);
+        for (unsigned i = 0; i < PIECES; i++)
+            assert_int_equal(atomic_load(&p.taken[i]), 1);
+        if (n % 50 < 25)
+            nanosleep(&pause, NULL);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_block_at_a_time),
@@ -154,6 +189,7 @@ int main(void) {
         cmocka_unit_test(clusters_larger_than_the_room),
         cmocka_unit_test(long_loops_before_barriers),
         cmocka_unit_test(a_grid_that_fails),
+        cmocka_unit_test(pieces_are_taken_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,29 +26,36 @@ static bool reads_constants(const ptx_op *op) {
     return i && acu_ptx_is(i, "ld") && strstr(i->opcode, ".const");
 }
 
+/* Remembers the range for an operation whose lanes access so many bytes each. */
+static const ptx_range *remember_range(ptx_site *site, ptx_range range, size_t bytes) {
+    const uint64_t all = range.last - range.base, row = PTX_LANES * bytes - 1;
+    site->range = range;
+    site->rows = all < row ? 0 : all - row + 1;
+    return &site->range;
+}
+
 /* Makes the range one of zeros: GPUs read them where no constant is. */
-static const ptx_range *zeros_at(ptx_range *range, uint64_t address, size_t bytes) {
+static const ptx_range *zeros_at(ptx_site *site, uint64_t address, size_t bytes) {
     static const char zeros[64];
-    *range = (ptx_range){.base = address,
-                         .last = address + bytes - 1,
-                         .end = address + bytes - 1,
-                         .bytes = (char *)(uintptr_t)zeros};
-    return range;
+    const ptx_range range = {.base = address,
+                             .last = address + bytes - 1,
+                             .end = address + bytes - 1,
+                             .bytes = (char *)(uintptr_t)zeros};
+    return remember_range(site, range, bytes);
 }
 
 const ptx_range *acu_ptx_memory_range(ptx_warp *w, const ptx_op *op, unsigned lane,
                                       uint64_t address, size_t bytes, bool writes) {
     ptx_worker *worker = w->worker;
     const ptx_machine *machine = worker->launch->machine;
-    ptx_range *site = &worker->site[op->site].range;
+    ptx_site *site = &worker->site[op->site];
     for (unsigned n = 0; n < PTX_CACHED; n++) {
         const ptx_range *range = &worker->cached[n];
         if (address < range->base || address > range->last || range->last - address < bytes - 1)
             continue;
         if (writes && !range->writable)
             break;
-        *site = *range;
-        return site;
+        return remember_range(site, *range, bytes);
     }
     ptx_range found;
     const bool has_it =
@@ -63,8 +70,7 @@ const ptx_range *acu_ptx_memory_range(ptx_warp *w, const ptx_op *op, unsigned la
         acu_ptx_fail(w, lane, op, 700, address,
                      "a write of %zu bytes, which the device may only read", bytes);
     worker->cached[worker->next_cached++ % PTX_CACHED] = found;
-    *site = found;
-    return site;
+    return remember_range(site, found, bytes);
 }
 
 /* What is above 24 bits names a block of the cluster: one that is not there is another error. */

@@ -153,8 +153,9 @@ static bool waits_for_cluster(const ptx_block *block) {
 
 ptx_state acu_ptx_block_run(ptx_block *block) {
     for (;;) {
+        const uint64_t number = block->number;
         bool ended = true, runs = false, opened = false;
-        for (unsigned n = 0; n < block->warp_count; n++) {
+        for (unsigned n = 0; n < block->warp_count && block->number == number; n++) {
             ptx_warp *w = &block->warps[n];
             if (!w->split_count)
                 continue;
@@ -164,6 +165,8 @@ ptx_state acu_ptx_block_run(ptx_block *block) {
             runs |= state == PTX_RUNS;
             ended &= state == PTX_ENDED;
         }
+        if (block->number != number) /* machine code has gone on with another block */
+            continue;
         if (ended)
             return PTX_ENDED;
         if (runs)

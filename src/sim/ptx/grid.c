@@ -185,7 +185,8 @@ static bool begin_cluster(ptx_worker *worker) {
         worker->blocks = block;
         if (!cluster) {
             cluster = &block->own;
-            *cluster = (ptx_cluster){.count = count};
+            cluster->count = count;
+            cluster->ended = cluster->arrived = 0;
         }
         cluster->blocks[rank] = block;
         block->cluster = cluster;
@@ -193,6 +194,22 @@ static bool begin_cluster(ptx_worker *worker) {
         acu_ptx_block_begin(block, number_of(launch, number, rank));
     }
     return true;
+}
+
+ptx_warp *acu_ptx_worker_next_block(const ptx_warp *w) {
+    ptx_worker *worker = w->worker;
+    ptx_block *block = w->block;
+    if (block->own.count != 1 || block->next || worker->blocks != block ||
+        atomic_load_explicit(&worker->grid->failed, memory_order_relaxed))
+        return NULL;
+    for (unsigned n = 0; n < block->warp_count; n++)
+        if (block->warps[n].split_count)
+            return NULL;
+    if (!take_clusters(worker))
+        return NULL;
+    block->own.arrived = 0;
+    acu_ptx_block_begin(block, worker->next++);
+    return block->warps;
 }
 
 /* Keeps the blocks of the cluster, if all have ended, for others: until then they may access each
@@ -357,6 +374,8 @@ static ptx_worker *make_worker(ptx_grid *grid) {
 /* Does what each worker does. */
 static void work_on(ptx_grid *grid) {
     const ptx_launch *launch = grid->launch;
+    if (atomic_load(&grid->next) >= grid->count) /* this thread came too late */
+        return;
     ptx_worker *worker = make_worker(grid);
     ptx_fault none = {.code = 2};
     if (!worker) {

@@ -184,6 +184,7 @@ typedef struct ptx_pattern {
 /* What an operation that accesses memory remembers of the last time. */
 typedef struct ptx_site {
     ptx_range range;
+    uint64_t rows; /* how many bytes of it may be the first of 32 lanes' consecutive elements */
     const ptx_pattern *pattern; /* of the worker; another operation may have changed it since */
     uintptr_t loaded;           /* where the first lane's element was, of a load */
 } ptx_site;
@@ -229,6 +230,10 @@ size_t acu_ptx_launch_shared(const ptx_launch *launch);
 
 /* Returns the machine code that the warp shall run; NULL: the interpreter runs it. */
 const ptx_jit *acu_ptx_worker_jit(const ptx_warp *warp);
+
+/* Begins another block in the memory of the warp's, if all of that have ended and nothing else has
+ * its turn before. Returns its first warp; NULL: no block has begun. */
+ptx_warp *acu_ptx_worker_next_block(const ptx_warp *warp);
 
 /* Returns whether the operation is a bar.sync of all threads of the block, whose number is `a`. */
 bool acu_ptx_is_plain_barrier(const ptx_op *op);

@@ -96,21 +96,13 @@ static void scale_first(ptx_making *m, const jit_known_pattern *p, jit_aside *as
 static void write_consecutive(ptx_making *m, unsigned pattern, jit_aside *aside) {
     x86 *x = &m->x;
     const jit_known_pattern *p = &m->patterns[pattern];
-    const unsigned lanes = m->width / p->size;
     const bool is_word = p->narrow || p->scale;
     load_first(m, p->root, is_word);
     compare_steps(m, p, is_word);
     if (p->scale)
         scale_first(m, p, aside);
     acu_x86_store_long(x, pattern_at(pattern, offsetof(jit_pattern, low)), X86_RAX);
-    for (unsigned part = 0; part < PTX_LANES / lanes; part++) {
-        acu_x86_store_long(x, pattern_at(pattern, offsetof(jit_pattern, at) + (size_t)8 * part),
-                           X86_RAX);
-        acu_x86_long_by(x, X86_ADD, x86_in(X86_RAX), (int32_t)(lanes * p->size));
-    }
-    acu_x86_long_by(x, X86_SUB, x86_in(X86_RAX), p->size);
-    acu_x86_store_long(x, pattern_at(pattern, offsetof(jit_pattern, high)), X86_RAX);
-    acu_x86_long_by(x, X86_MOV, pattern_at(pattern, offsetof(jit_pattern, kind)), JIT_CONSECUTIVE);
+    acu_x86_long_by(x, X86_MOV, pattern_at(pattern, offsetof(jit_pattern, kind)), JIT_ROW);
     aside->jumps[aside->jump_count++] = jump_if_any(m, JIT_T2);
 }
 
@@ -292,9 +284,8 @@ void acu_jit_write_classify(ptx_making *m) {
 
 /* ---- accesses ---- */
 
-/* Puts the smallest and the largest address into RAX and RDX, and what is added to the pattern's
- * into R8. */
-static void load_ends(ptx_making *m, const ptx_op *op, unsigned pattern, const jit_sum *sum) {
+/* Puts what is added to the pattern's addresses into R8. */
+static void load_added(ptx_making *m, const ptx_op *op, const jit_sum *sum) {
     x86 *x = &m->x;
     if (!sum->count)
         acu_x86_long_by(x, X86_MOV, x86_in(X86_R8), (int32_t)op->value);
@@ -302,6 +293,13 @@ static void load_ends(ptx_making *m, const ptx_op *op, unsigned pattern, const j
         acu_x86_long(x, n ? X86_ADD : X86_MOV, X86_R8, acu_jit_memory(m, sum->added[n], 0));
     if (sum->count && op->value)
         acu_x86_long_by(x, X86_ADD, x86_in(X86_R8), (int32_t)op->value);
+}
+
+/* Puts the smallest and the largest address into RAX and RDX, and what is added to the pattern's
+ * into R8. */
+static void load_ends(ptx_making *m, const ptx_op *op, unsigned pattern, const jit_sum *sum) {
+    x86 *x = &m->x;
+    load_added(m, op, sum);
     if (pattern == JIT_NO_PATTERN) {
         acu_x86_long(x, X86_ADD, X86_R8, acu_jit_memory(m, sum->root, 0));
         acu_x86_long(x, X86_MOV, X86_RAX, x86_in(X86_R8));
@@ -363,6 +361,90 @@ static void check_global(ptx_making *m, jit_aside *aside, const ptx_op *op, unsi
     leave_if(m, aside, X86_ABOVE);
     acu_x86_long(x, X86_ADD, X86_R8, bytes);
     acu_x86_long(x, X86_SUB, X86_R8, base);
+}
+
+/* Leaves where a row of elements that begins at RDX is not in shared memory; adds to R8 what leads
+ * from addresses to bytes. */
+static void check_row_in_shared(ptx_making *m, jit_aside *aside, unsigned size) {
+    x86 *x = &m->x;
+    acu_x86_long(x, X86_MOV, X86_RCX, acu_jit_in_warp(offsetof(ptx_warp, block)));
+    acu_x86_long(x, X86_MOV, X86_R9, x86_at(X86_RCX, offsetof(ptx_block, shared_bytes)));
+    acu_x86_long_by(x, X86_SUB, x86_in(X86_R9), (int32_t)(PTX_LANES * size - 1));
+    leave_if(m, aside, X86_NOT_ABOVE);
+    acu_x86_long(x, X86_CMP, X86_RDX, x86_in(X86_R9));
+    leave_if(m, aside, X86_NOT_BELOW);
+    acu_x86_long(x, X86_ADD, X86_R8, x86_at(X86_RCX, offsetof(ptx_block, shared)));
+}
+
+/* The same of the allocation that the operation accessed last. */
+static void check_row_in_global(ptx_making *m, jit_aside *aside, const ptx_op *op) {
+    x86 *x = &m->x;
+    const size_t site = op->site * sizeof(ptx_site);
+    acu_x86_long(x, X86_MOV, X86_R9,
+                 x86_at(JIT_SITES, (int32_t)(site + offsetof(ptx_site, range.base))));
+    acu_x86_long(x, X86_SUB, X86_RDX, x86_in(X86_R9));
+    acu_x86_long(x, X86_CMP, X86_RDX,
+                 x86_at(JIT_SITES, (int32_t)(site + offsetof(ptx_site, rows))));
+    leave_if(m, aside, X86_NOT_BELOW);
+    acu_x86_long(x, X86_SUB, X86_R8, x86_in(X86_R9));
+    acu_x86_long(x, X86_ADD, X86_R8,
+                 x86_at(JIT_SITES, (int32_t)(site + offsetof(ptx_site, range.bytes))));
+}
+
+/* Puts where the bytes of a row of elements are into RAX; leaves where the access needs the
+ * handler. The bytes do not wait for the check. Returns a jump, for which the elements lie
+ * otherwise. */
+static size_t check_row(ptx_making *m, const ptx_op *op, unsigned pattern, const jit_sum *sum,
+                        jit_aside *aside) {
+    x86 *x = &m->x;
+    const ptx_access *access = op->more;
+    acu_x86_long_by(x, X86_CMP, pattern_at(pattern, offsetof(jit_pattern, kind)), JIT_ROW);
+    const size_t other = acu_x86_jump(x, X86_NOT_ZERO);
+    load_added(m, op, sum);
+    acu_x86_long(x, X86_MOV, X86_RAX, pattern_at(pattern, offsetof(jit_pattern, low)));
+    acu_x86_long(x, X86_MOV, X86_RDX, x86_in(X86_RAX));
+    acu_x86_long(x, X86_ADD, X86_RDX, x86_in(X86_R8));
+    acu_x86_test_bits(x, X86_RDX, access->size - 1u);
+    leave_if(m, aside, X86_NOT_ZERO);
+    if (access->space == PTX_SHARED)
+        check_row_in_shared(m, aside, access->size);
+    else
+        check_row_in_global(m, aside, op);
+    acu_x86_long(x, X86_ADD, X86_RAX, x86_in(X86_R8));
+    return other;
+}
+
+/* Fetches what a later warp likely reads of what follows a row, whose bytes are at RAX. The
+ * processor does so itself only where this warp reads nothing else meanwhile. */
+static void fetch_ahead(ptx_making *m, unsigned bytes) {
+    enum { AHEAD = 512, LINE = 64 };
+    for (unsigned at = 0; at < bytes; at += LINE)
+        acu_x86_prefetch(&m->x, x86_at(X86_RAX, (int32_t)(AHEAD + at)));
+}
+
+/* Does the access where the elements of all lanes are consecutive; returns a jump behind the code
+ * for others, which is to follow. */
+static size_t write_row_access(ptx_making *m, const ptx_op *op, unsigned pattern,
+                               const jit_sum *sum, jit_aside *aside) {
+    x86 *x = &m->x;
+    const ptx_access *access = op->more;
+    const ptx_slot slot = access->slots[0];
+    const unsigned size = access->size;
+    const size_t other = check_row(m, op, pattern, sum, aside);
+    if (acu_jit_access_kind(op) == 1 && access->space != PTX_SHARED)
+        fetch_ahead(m, PTX_LANES * size);
+    for (unsigned i = 0; i < PTX_LANES * size / m->width; i++) {
+        const x86_place bytes = x86_at(X86_RAX, (int32_t)(i * m->width));
+        if (acu_jit_access_kind(op) == 2) {
+            acu_x86_vector(x, X86_STORE, acu_jit_load(m, slot, size, i, JIT_T1), X86_NONE, bytes);
+            continue;
+        }
+        acu_x86_vector(x, X86_LOAD, acu_jit_target(m, slot, size, i), X86_NONE, bytes);
+        acu_jit_done(m, slot, size, i);
+    }
+    const size_t done = acu_x86_jump(x, X86_ALWAYS);
+    acu_x86_land(x, other, x->size);
+    return done;
 }
 
 /* Leaves where the access needs the handler. Then R8 is what leads from the pattern's addresses to
@@ -560,8 +642,12 @@ bool acu_jit_access(ptx_making *m, const ptx_op *op, const ptx_op *inner) {
         if (aside->before[g].slot != m->groups[g].slot ||
             aside->before[g].part != m->groups[g].part || !m->groups[g].size)
             aside->before[g].size = 0; /* it was stored, or has nothing yet */
+    const bool may_be_row = m->in_rows && !is_anyhow(m, access);
+    const size_t done = may_be_row ? write_row_access(m, inner, pattern, &sum, aside) : 0;
     check(m, inner, pattern, &sum, aside);
     (kind == 1 ? write_load : write_store)(m, inner, pattern, aside);
+    if (may_be_row)
+        acu_x86_land(&m->x, done, m->x.size);
     end_aside(m, aside);
     if (skipped != SIZE_MAX)
         end_aside(m, &m->asides[skipped]);

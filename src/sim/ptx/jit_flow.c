@@ -174,11 +174,28 @@ static void write_join(ptx_making *m, uint32_t at) {
 
 /* ---- ends of warps ---- */
 
-/* Goes on with the next warp of the block, which begins at the kernel's first operation. Both have
- * 32 lanes, so that what they execute is counted together. */
+/* Puts the first warp of another block into RDX, or 0. */
+static void write_next_block(ptx_making *m) {
+    x86 *x = &m->x;
+    ptx_warp *(*const next)(const ptx_warp *) = acu_ptx_worker_next_block;
+    uint64_t function;
+    memcpy(&function, &next, sizeof function);
+    acu_x86_zeroupper(x);
+    acu_x86_long(x, X86_MOV, X86_RDI, x86_in(JIT_WARP));
+    acu_x86_load_number(x, X86_RAX, function);
+    acu_x86_call(x, x86_in(X86_RAX));
+    acu_x86_long(x, X86_MOV, X86_RDX, x86_in(X86_RAX));
+}
+
+/* Goes on with the next warp of the block, or the first one of another block, which begins at the
+ * kernel's first operation. Both have 32 lanes, so that what they execute is counted together. */
 static void write_next_warp(ptx_making *m) {
     x86 *x = &m->x;
     acu_x86_long(x, X86_MOV, X86_RDX, acu_jit_in_warp(offsetof(ptx_warp, next)));
+    acu_x86_long(x, X86_OR, X86_RDX, x86_in(X86_RDX));
+    const size_t is_one = acu_x86_jump(x, X86_NOT_ZERO);
+    write_next_block(m);
+    acu_x86_land(x, is_one, x->size);
     acu_x86_word_by(x, X86_MOV, x86_in(X86_R8), PTX_JIT_STOP);
     acu_x86_long(x, X86_OR, X86_RDX, x86_in(X86_RDX));
     acu_x86_land(x, acu_x86_jump(x, X86_ZERO), m->exit);
@@ -295,6 +312,7 @@ static void write_barrier(ptx_making *m, uint32_t at, unsigned number) {
 #undef OF_BARRIER
     acu_x86_word_by(x, X86_OR, x86_at(X86_RCX, offsetof(ptx_block, used)),
                     (int32_t)(UINT32_C(1) << number));
+    acu_x86_word_by(x, X86_MOV, acu_jit_in_warp(offsetof(ptx_warp, is_plain)), 0);
     acu_x86_long(x, X86_MOV, X86_RAX, acu_jit_in_frame(offsetof(jit_frame, split)));
     acu_x86_word_by(x, X86_MOV, x86_at(X86_RAX, offsetof(ptx_split, pc)), (int32_t)at);
     acu_x86_word_by(x, X86_MOV, x86_at(X86_RAX, offsetof(ptx_split, wait)), PTX_AT_BARRIER);

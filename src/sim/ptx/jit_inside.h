@@ -58,10 +58,10 @@ enum {
 };
 
 /* How the addresses of a warp lie: each vector's lanes have the same one, or consecutive ones, or
- * they lie otherwise, or all active lanes have the same one. The frame of the machine code has
- * them.
+ * they lie otherwise, or all active lanes have the same one, or those of all lanes are consecutive,
+ * of which only `low` is kept. The frame of the machine code has them.
  */
-enum { JIT_FAR, JIT_EQUAL, JIT_CONSECUTIVE, JIT_SCATTERED, JIT_SAME };
+enum { JIT_FAR, JIT_EQUAL, JIT_CONSECUTIVE, JIT_SCATTERED, JIT_SAME, JIT_ROW };
 enum { JIT_PARTS = 8 };
 typedef struct jit_pattern {
     uint64_t low, high;
@@ -132,7 +132,7 @@ typedef struct jit_aside {
     const ptx_op *op;     /* NULL: there is no handler to call */
     uint32_t joined_with; /* operations behind it, which are done with it */
     bool is_skipped;      /* no lane executes it: nothing is called */
-    size_t jumps[8];
+    size_t jumps[10];
     unsigned jump_count;
     size_t back;
     jit_group before[JIT_GROUPS], after[JIT_GROUPS];

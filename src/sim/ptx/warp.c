@@ -132,12 +132,14 @@ static void leave_all_frames(ptx_warp *w) {
     }
 }
 
-void acu_ptx_warp_begin(ptx_warp *w, uint32_t exists) {
+/* Makes the warp begin, which may have run in any way. */
+static void begin_anew(ptx_warp *w, uint32_t exists) {
     if (w->frames)
         leave_all_frames(w);
     if (w->code->allocates)
         memset(w->allocated, 0, sizeof w->allocated);
     w->exists = exists;
+    w->is_plain = exists == ~UINT32_C(0) && !w->code->allocates;
     w->is_new = exists == ~UINT32_C(0);
     w->ended = 0;
     acu_ptx_warp_set_mask(w, exists);
@@ -149,6 +151,18 @@ void acu_ptx_warp_begin(ptx_warp *w, uint32_t exists) {
     w->split_count = 1;
     w->current = 0;
     w->turns = 0;
+    w->backward = 0;
+    w->in_cluster = 0;
+}
+
+void acu_ptx_warp_begin(ptx_warp *w, uint32_t exists) {
+    if (!w->is_plain) {
+        begin_anew(w, exists);
+        return;
+    }
+    w->is_new = 1;
+    w->ended = 0;
+    w->split_count = 1;
     w->backward = 0;
     w->in_cluster = 0;
 }
@@ -251,11 +265,12 @@ static void interpret(ptx_warp *w) {
 static bool run_split(ptx_warp *w) {
     const ptx_op *ops = w->code->ops;
     const ptx_jit *jit = acu_ptx_worker_jit(w);
-    w->is_new = 0;
+    w->is_new = w->is_plain = 0;
     for (;;) {
         ptx_jit_end end = jit ? acu_ptx_jit_run(jit, &w) : PTX_JIT_NONE;
         if (end == PTX_JIT_STOP || end == PTX_JIT_WAIT)
             return end == PTX_JIT_STOP;
+        w->is_plain = 0;
         if (end == PTX_JIT_NONE)
             interpret(w);
         const ptx_op *op = ops + ptx_current(w)->pc;
@@ -307,7 +322,7 @@ static bool is_one_ready(const ptx_warp *w, uint64_t since) {
 }
 
 ptx_state acu_ptx_warp_run(ptx_warp *w) {
-    const uint64_t since = w->turns;
+    const uint64_t since = w->turns, number = w->block->number;
     unsigned rounds = 0;
     for (;;) {
         if (!w->split_count)
@@ -320,7 +335,7 @@ ptx_state acu_ptx_warp_run(ptx_warp *w) {
         }
         w->backward = 0;
         const bool by_branch = run_split(w);
-        if (!w->split_count)
+        if (!w->split_count || w->block->number != number)
             return PTX_ENDED;
         rounds +=
             w->backward < PTX_SPINS ? w->backward : PTX_SPINS; /* a loop that counts is none */

@@ -59,7 +59,6 @@ struct ptx_warp {
     uint32_t mask;                          /* the lanes that execute the operation */
     unsigned active;                        /* how many they are */
     uint32_t exists;                        /* the lanes that the warp has */
-    uint32_t ended;                         /* those that have exited */
     _Alignas(64) uint32_t lanes[PTX_LANES]; /* the mask, as 0 or ~0 for each lane */
     ptx_frame *frame;                       /* of the running split */
     char *local; /* local memory of lane 0; that of lane n is n * local_stride further */
@@ -70,13 +69,16 @@ struct ptx_warp {
     ptx_worker *worker;
     unsigned number; /* in the block */
     ptx_warp *next;  /* of the block; NULL: this is the last one */
-    uint32_t is_new; /* 1: the warp has 32 lanes, and has not run yet */
-    ptx_split splits[PTX_LANES];
-    unsigned split_count, current;
-    uint64_t turns;      /* how often a split was chosen */
+    ptx_join *joins, *free_joins;
+    uint32_t is_plain; /* 1: only machine code has run it, which changed at most the next five */
+    uint32_t is_new;   /* 1: the warp has 32 lanes, and has not run yet */
+    uint32_t ended;    /* lanes that have exited */
+    unsigned split_count;
     unsigned backward;   /* backward branches since another split was chosen */
     uint32_t in_cluster; /* lanes that have arrived at the cluster's barrier, which is not open */
-    ptx_join *joins, *free_joins;
+    unsigned current;
+    ptx_split splits[PTX_LANES];
+    uint64_t turns; /* how often a split was chosen */
     ptx_frame *free_frames;
     ptx_frame *frames; /* all but the kernel's: the one that was made last */
     ptx_frame kernel;  /* the frame of the kernel */
@@ -126,7 +128,8 @@ void acu_ptx_warp_begin(ptx_warp *warp, uint32_t exists);
 /* Frees the joins and frames that the warp has. */
 void acu_ptx_warp_clear(ptx_warp *warp);
 
-/* Runs the warp until it waits, ends, or has had its turn. */
+/* Runs the warp until it waits, ends, or has had its turn. Machine code may go on with other warps
+ * of the block, and with the next block in its place, which has another number then. */
 ptx_state acu_ptx_warp_run(ptx_warp *warp);
 
 /* Lets the splits that wait at the barrier go on, behind it, with its result. */

@@ -191,6 +191,10 @@ void acu_x86_jump_to(x86 *x, x86_register target) {
     plain(x, false, 0xff, 4, x86_in(target));
 }
 
+void acu_x86_prefetch(x86 *x, x86_place s) {
+    extended(x, false, 0x18, 1, s);
+}
+
 void acu_x86_return(x86 *x) {
     put(x, 0xc3);
 }

@@ -119,6 +119,8 @@ void acu_x86_move_indexed(x86 *x, x86_move move, x86_register r, x86_register ba
 /* d = 32 bits of memory, as a signed number of 64; and 16 bits, the rest becomes 0. */
 void acu_x86_load_signed(x86 *x, x86_register d, x86_place s);
 void acu_x86_load_short(x86 *x, x86_register d, x86_place s);
+/* Brings a line of memory into the caches; it may be where no memory is. */
+void acu_x86_prefetch(x86 *x, x86_place s);
 void acu_x86_push(x86 *x, x86_register s);
 void acu_x86_pop(x86 *x, x86_register d);
 void acu_x86_call(x86 *x, x86_place target);

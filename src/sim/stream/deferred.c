@@ -29,7 +29,6 @@
 enum {
     SOON = 20000,       /* nanoseconds from the first operation to the wait */
     MOMENT = 100000,    /* nanoseconds between two looks of the watcher */
-    LOOKS = 2,          /* in which nothing was deferred, before the watcher sleeps */
     MOST = 64,          /* deferred operations of a stream */
     STACK = 256 * 1024, /* bytes that operations may need */
 };
@@ -89,7 +88,6 @@ static void wake_older(unsigned long long number) {
 
 static void *watch(void *unused) {
     const struct timespec moment = {.tv_nsec = MOMENT};
-    unsigned idle = 0;
     (void)unused;
     pthread_mutex_lock(&acu_sim_lock);
     for (;;) {
@@ -98,8 +96,7 @@ static void *watch(void *unused) {
         (void)nanosleep(&moment, NULL);
         pthread_mutex_lock(&acu_sim_lock);
         wake_older(before);
-        idle = before == count ? idle + 1 : 0;
-        watcher.awake = idle < LOOKS;
+        watcher.awake = before != count; /* something was deferred meanwhile */
         while (!watcher.awake)
             pthread_cond_wait(&watcher.wake, &acu_sim_lock);
     }
