@@ -289,6 +289,36 @@ TEST(registers_that_no_block_has) {
     OK(cudaLibraryUnload(library));
 }
 
+/* ptxas aligns parameters within the constant bank, so that their offsets are not the PTX's. */
+TEST(parameters_lie_where_the_ptx_has_them) {
+    static binary ninety, fat;
+    static const char ptx[] =
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".visible .entry add(.param .u64 a, .param .align 128 .b8 b[8], .param .u64 to,"
+        " .param .u32 n) {\n.reg .b32 %r<3>; .reg .b64 %d<3>;\n"
+        "ld.param.u64 %d1, [to];\nld.param.u32 %r1, [b];\nld.param.u32 %r2, [n];\n"
+        "mad.lo.u32 %r1, %r1, 100, %r2;\nst.global.u32 [%d1], %r1;\n"
+        "mov.u64 %d2, b;\ncvta.param.u64 %d2, %d2;\ncvt.u32.u64 %r1, %d2;\n"
+        "and.b32 %r1, %r1, 127;\nst.global.u32 [%d1+4], %r1;\nret;\n}\n";
+    cudaLibrary_t library;
+    uint32_t *at, words[2] = {0, 1};
+    uint64_t b = 7, n = 5;
+    make_cubin(&ninety, 90);
+    const piece pieces[] = {{KIND_PTX, 90, 0, ptx, sizeof ptx, 0},
+                            {KIND_CUBIN, 90, 0, ninety.at, ninety.size, 0}};
+    make_fat_binary(&fat, pieces, 2);
+    acu_sim_register("add", NULL);
+    OK(load_bytes(&fat, &library));
+    OK(cudaMalloc((void **)&at, sizeof words));
+    void *args[] = {&at, &b, &at, &n};
+    OK(cudaLaunchKernel(kernel_of(library, "add"), dim(1, 1, 1), dim(1, 1, 1), args, 0, NULL));
+    OK(cudaMemcpy(words, at, sizeof words, cudaMemcpyDeviceToHost));
+    assert_int_equal(words[0], 705);
+    assert_int_equal(words[1], 0); /* a generic address is aligned, too */
+    OK(cudaFree(at));
+    OK(cudaLibraryUnload(library));
+}
+
 TEST(code_for_one_device_only) {
     static binary fat;
     static const char only[] = ".version 8.0\n.target sm_90a\n.address_size 64\n" PTX_ADD;
@@ -573,6 +603,7 @@ int main(void) {
         T(a_device_takes_the_best_of_a_fat_binary),
         T(ptx_beside_machine_code_is_executed),
         T(registers_that_no_block_has),
+        T(parameters_lie_where_the_ptx_has_them),
         T(code_for_one_device_only),
         T(modules_take_them_too),
         T(packed_with_lz4),

@@ -397,7 +397,7 @@ static acu_sim_kernel_launch *new_launch(acu_sim_function *function,
     const acu_sim_entry *entry = function->entry;
     size_t listed = count * sizeof *attributes, pointers = entry->param_count * sizeof(void *);
     char *memory =
-        malloc(sizeof(acu_sim_kernel_launch) + listed + pointers + entry->param_bytes + 63);
+        malloc(sizeof(acu_sim_kernel_launch) + listed + pointers + entry->param_bytes + 127);
     if (!memory)
         return NULL;
     acu_sim_kernel_launch *made = (acu_sim_kernel_launch *)(void *)memory;
@@ -406,7 +406,7 @@ static acu_sim_kernel_launch *new_launch(acu_sim_function *function,
     made->attributes = (cudaLaunchAttribute *)(void *)memory;
     made->args = (void **)(void *)(memory + listed);
     memory += listed + pointers;
-    made->arguments = memory + (-(uintptr_t)memory & 63); /* as a GPU aligns them */
+    made->arguments = memory + (-(uintptr_t)memory & 127); /* as a GPU aligns them */
     if (count)
         memcpy(made->attributes, attributes, listed);
     for (size_t i = 0; i < entry->param_count; i++)
