@@ -319,6 +319,32 @@ TEST(parameters_lie_where_the_ptx_has_them) {
     OK(cudaLibraryUnload(library));
 }
 
+static void note_extents(const acu_sim_launch *launch, void *const *args) {
+    uint32_t *to = acu_sim_at(launch, *(void **)args[2], 8);
+    to[0] = launch->grid[0];
+    to[1] = launch->block[0];
+}
+
+TEST(a_grid_that_counts_clusters) {
+    static binary ninety;
+    cudaLibrary_t library;
+    uint32_t *at, words[2] = {0};
+    cubin_counts_clusters = 1;
+    make_cubin(&ninety, 90);
+    cubin_counts_clusters = 0;
+    acu_sim_register("add", note_extents);
+    OK(load_bytes(&ninety, &library));
+    OK(cudaMalloc((void **)&at, sizeof words));
+    void *args[] = {&at, &at, &at, &at};
+    OK(cudaLaunchKernel(kernel_of(library, "add"), dim(3, 1, 1), dim(1, 1, 1), args, 0, NULL));
+    OK(cudaMemcpy(words, at, sizeof words, cudaMemcpyDeviceToHost));
+    assert_int_equal(words[0], 6);
+    assert_int_equal(words[1], 32);
+    OK(cudaFree(at));
+    acu_sim_register("add", NULL);
+    OK(cudaLibraryUnload(library));
+}
+
 TEST(code_for_one_device_only) {
     static binary fat;
     static const char only[] = ".version 8.0\n.target sm_90a\n.address_size 64\n" PTX_ADD;
@@ -604,6 +630,7 @@ int main(void) {
         T(ptx_beside_machine_code_is_executed),
         T(registers_that_no_block_has),
         T(parameters_lie_where_the_ptx_has_them),
+        T(a_grid_that_counts_clusters),
         T(code_for_one_device_only),
         T(modules_take_them_too),
         T(packed_with_lz4),

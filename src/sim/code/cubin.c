@@ -34,6 +34,7 @@ enum {
     CLUSTER = 0x3d,
     EXPLICIT_CLUSTER = 0x3e,
     LARGE_PARAM = 0x45,
+    BLOCKS_ARE_CLUSTERS = 0x5b,
     FORM_LONG = 4,
 };
 
@@ -291,6 +292,9 @@ static cudaError_t read_attribute(acu_sim_entry *entry, const attribute *a) {
         break;
     case EXPLICIT_CLUSTER:
         entry->explicit_cluster = true;
+        break;
+    case BLOCKS_ARE_CLUSTERS:
+        entry->blocks_are_clusters = true;
         break;
     default:
         break;

@@ -175,6 +175,19 @@ _Noreturn void acu_sim_kernel_end(const acu_sim_launch *launch, const char *what
     longjmp(launch->run->end, 1);
 }
 
+void acu_sim_kernel_launch_extents(const acu_sim_kernel_launch *prepared, unsigned grid[3],
+                                   unsigned block[3]) {
+    const acu_sim_entry *entry = prepared->function->entry;
+    const unsigned *asked = prepared->block;
+    const bool is_one = asked[0] == 1 && asked[1] == 1 && asked[2] == 1;
+    for (unsigned n = 0; n < 3; n++) {
+        grid[n] = prepared->grid[n];
+        if (entry->blocks_are_clusters && entry->cluster[n])
+            grid[n] *= entry->cluster[n];
+        block[n] = is_one && entry->threads[n] ? entry->threads[n] : asked[n];
+    }
+}
+
 /* Calls the function, which must not call CUDA: `in_callback` makes that fail. */
 static cudaError_t execute(const acu_sim_kernel_launch *prepared, acu_sim_kernel function,
                            acu_sim_thread *self) {
@@ -185,8 +198,7 @@ static cudaError_t execute(const acu_sim_kernel_launch *prepared, acu_sim_kernel
                              .device = run.device->index,
                              .multiprocessors = prepared->multiprocessors,
                              .run = &run};
-    memcpy(launch.grid, prepared->grid, sizeof launch.grid);
-    memcpy(launch.block, prepared->block, sizeof launch.block);
+    acu_sim_kernel_launch_extents(prepared, launch.grid, launch.block);
     memcpy(launch.cluster, prepared->cluster, sizeof launch.cluster);
     self->in_callback = true;
     if (setjmp(run.end) == 0)
@@ -274,7 +286,7 @@ static cudaError_t validate_block(const acu_sim_kernel_launch *prepared,
     if (!is_within_limits(device, prepared->block, cudaDevAttrMaxBlockDimX) ||
         threads > (size_t)acu_sim_device_attribute(device, cudaDevAttrMaxThreadsPerBlock))
         return refuse_size("block", prepared->block, device);
-    /* A GPU takes blocks of one thread, too (tests/fuzz/). */
+    /* A block of one thread stands for the block that the kernel was compiled for. */
     for (int i = 0; entry->threads[0] && threads > 1 && i < 3; i++)
         if (prepared->block[i] != entry->threads[i])
             return refuse_threads(entry, threads);
@@ -303,14 +315,16 @@ static cudaError_t validate_cooperative(const acu_sim_kernel_launch *prepared,
         return cudaSuccess;
     if (!acu_sim_device_attribute(device, cudaDevAttrCooperativeLaunch))
         return cudaErrorNotSupported;
-    size_t fit = (size_t)prepared->multiprocessors *
-                 acu_sim_function_occupancy(prepared->function, (unsigned)volume(prepared->block),
-                                            prepared->shared);
-    return volume(prepared->grid) > fit
+    unsigned grid[3], block[3];
+    acu_sim_kernel_launch_extents(prepared, grid, block);
+    size_t fit =
+        (size_t)prepared->multiprocessors *
+        acu_sim_function_occupancy(prepared->function, (unsigned)volume(block), prepared->shared);
+    return volume(grid) > fit
                ? SIM_REFUSE(cudaErrorCooperativeLaunchTooLarge,
                             "the grid has %zu blocks, and %zu of them fit on %u multiprocessors of "
                             "device %d at once, as a cooperative launch needs",
-                            volume(prepared->grid), fit, prepared->multiprocessors, device->index)
+                            volume(grid), fit, prepared->multiprocessors, device->index)
                : cudaSuccess;
 }
 
@@ -325,8 +339,9 @@ static cudaError_t validate(acu_sim_kernel_launch *prepared, const acu_sim_devic
     if (!is_within_limits(device, prepared->grid, cudaDevAttrMaxGridDimX))
         return refuse_size("grid", prepared->grid, device);
     SIM_TRY(validate_block(prepared, device));
-    SIM_TRY(
-        acu_sim_function_validate_cluster(prepared->function, prepared->grid, prepared->cluster));
+    unsigned grid[3], block[3];
+    acu_sim_kernel_launch_extents(prepared, grid, block);
+    SIM_TRY(acu_sim_function_validate_cluster(prepared->function, grid, prepared->cluster));
     if (in_graph)
         SIM_TRY(validate_shared(prepared));
     SIM_TRY(validate_cooperative(prepared, device));
