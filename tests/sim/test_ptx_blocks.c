@@ -390,6 +390,42 @@ TEST(reads_beyond_constants) {
         assert_int_equal(words[lane], lane ? 6 : 11);
 }
 
+/* ptxas aligns parameters within the constant bank, where they begin at 0x210: the offsets are an
+ * H200's, and a packed buffer has them there. */
+TEST(parameters_that_are_aligned) {
+    static const size_t offsets[] = {0, 112, 240, 304}, sizes[] = {4, 128, 64, 8};
+    char packed[312] = {0};
+    size_t offset, size = sizeof packed;
+    uint32_t word = 7;
+    CUdeviceptr at;
+    CUfunction function;
+    CUmodule module = load_text(
+        HEAD ".visible .entry k(.param .u32 a, .param .align 128 .b8 b[128],"
+             " .param .align 64 .b8 c[64], .param .u64 d) {\n.reg .b32 %r<5>; .reg .b64 %d<2>;\n"
+             "ld.param.u64 %d1, [d];\nld.param.u32 %r1, [a];\nld.param.u32 %r2, [b+124];\n"
+             "ld.param.u32 %r3, [c];\nmad.lo.u32 %r1, %r2, 100, %r1;\n"
+             "mad.lo.u32 %r1, %r3, 10000, %r1;\nst.global.u32 [%d1], %r1;\nret;\n}\n");
+    OK(cuModuleGetFunction(&function, module, "k"));
+    for (size_t n = 0; n < 4; n++) {
+        OK(cuFuncGetParamInfo(function, n, &offset, &size));
+        assert_int_equal(offset, offsets[n]);
+        assert_int_equal(size, sizes[n]);
+    }
+    OK(cuMemAlloc(&at, sizeof word));
+    memcpy(packed, &word, sizeof word);
+    memcpy(packed + 112 + 124, &word, sizeof word);
+    memcpy(packed + 240, &word, sizeof word);
+    memcpy(packed + 304, &at, sizeof at);
+    size = sizeof packed;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                     CU_LAUNCH_PARAM_END};
+    OK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra));
+    OK(cuMemcpyDtoH(&word, at, sizeof word));
+    assert_int_equal(word, 70707);
+    OK(cuMemFree(at));
+    OK(cuModuleUnload(module));
+}
+
 /* An H200 calls an address of a constant one of constant memory alone, and NULL one of global
  * memory. */
 TEST(addresses_of_constants) {
@@ -433,6 +469,7 @@ int main(void) {
         C(mistakes_with_an_mbarrier),
         C(bulk_copies_that_reduce),
         C(blocks_of_a_cluster_share_memory),
+        C(parameters_that_are_aligned),
         C(addresses_of_constants),
         C(a_grid_that_counts_clusters),
         C(a_barrier_of_the_grid),

@@ -302,12 +302,15 @@ static cudaError_t read_attribute(acu_sim_entry *entry, const attribute *a) {
     return cudaSuccess;
 }
 
-static cudaError_t validate_params(const acu_sim_entry *entry) {
+static cudaError_t validate_params(acu_sim_entry *entry) {
     if (entry->param_bytes > MOST_PARAM_BYTES)
         return cudaErrorInvalidKernelImage;
-    for (size_t i = 0; i < entry->param_count; i++)
+    entry->param_room = entry->param_bytes;
+    for (size_t i = 0; i < entry->param_count; i++) {
         if (entry->params[i].offset + entry->params[i].size > entry->param_bytes)
             return cudaErrorInvalidKernelImage;
+        entry->params[i].place = entry->params[i].offset;
+    }
     return cudaSuccess;
 }
 

@@ -201,30 +201,33 @@ static bool add_variables(acu_sim_code_image *to, acu_sim_code_image *from) {
     return true;
 }
 
-/* Gives the kernels of `to` the layout that their parameters have in `from`, which gets theirs. */
-static void swap_params(acu_sim_code_image *to, acu_sim_code_image *from) {
-    for (size_t i = 0; i < from->entry_count; i++) {
-        acu_sim_entry *given = &from->entries[i];
-        const int index = acu_sim_image_entry(to, given->name);
-        if (index < 0 || to->entries[index].param_count != given->param_count)
-            continue;
-        acu_sim_entry *entry = &to->entries[index];
-        acu_sim_param *params = entry->params;
-        const size_t bytes = entry->param_bytes;
-        entry->params = given->params;
-        entry->param_bytes = given->param_bytes;
-        given->params = params;
-        given->param_bytes = bytes;
+/* Returns whether the kernels have the same parameters, wherever these lie. */
+static bool have_same_params(const acu_sim_entry *a, const acu_sim_entry *b) {
+    bool same = a->param_count == b->param_count;
+    for (size_t i = 0; i < a->param_count && same; i++)
+        same = a->params[i].size == b->params[i].size;
+    return same;
+}
+
+/* Gives the parameters of kernels the places that they have in the PTX. */
+static void place_params(acu_sim_code_image *image, const acu_sim_code_image *ptx) {
+    for (size_t i = 0; i < ptx->entry_count; i++) {
+        const acu_sim_entry *from = &ptx->entries[i];
+        const int index = acu_sim_image_entry(image, from->name);
+        acu_sim_entry *to = index < 0 ? NULL : &image->entries[index];
+        if (to && to->param_room < from->param_room)
+            to->param_room = from->param_room;
+        for (size_t n = 0; to && n < from->param_count && have_same_params(to, from); n++)
+            to->params[n].place = from->params[n].place;
     }
 }
 
 /* Gives the image, which is machine code and is not executed, the PTX that was `beside` it, which
- * may have variables that the machine code needs no more. Its parameters lie where the PTX looks
- * for them: ptxas aligns them within the constant bank, where they begin at 0x210. */
+ * may have variables that the machine code needs no more. */
 static cudaError_t take_text(acu_sim_code_image *image, acu_sim_code_image *beside) {
     if (!add_variables(image, beside))
         return cudaErrorMemoryAllocation;
-    swap_params(image, beside);
+    place_params(image, beside);
     image->references = beside->references;
     image->reference_count = beside->reference_count;
     beside->references = NULL;

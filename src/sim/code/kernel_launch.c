@@ -374,6 +374,15 @@ static const void *read_extra(void *const *extra, size_t *size) {
     return buffer;
 }
 
+/* Copies a parameter from a buffer that has them where CUDA says that they are. */
+static void unpack(char *arguments, const acu_sim_param *param, const char *packed, size_t size) {
+    const size_t there = param->offset < size ? size - param->offset : 0;
+    memset(arguments + param->place, 0, param->size);
+    if (there)
+        memcpy(arguments + param->place, packed + param->offset,
+               there < param->size ? there : param->size);
+}
+
 static cudaError_t copy_arguments(acu_sim_kernel_launch *prepared, void *const *args,
                                   void *const *extra) {
     const acu_sim_entry *entry = prepared->function->entry;
@@ -389,8 +398,10 @@ static cudaError_t copy_arguments(acu_sim_kernel_launch *prepared, void *const *
                           "kernel \"%s\" have %zu",
                           size, entry->name, entry->param_bytes);
     if (packed) { /* arguments missing at the buffer's end are zeros: CUDA accepts it */
-        memset(prepared->arguments, 0, entry->param_bytes);
-        memcpy(prepared->arguments, packed, size < entry->param_bytes ? size : entry->param_bytes);
+        memset(prepared->arguments, 0, entry->param_room);
+        memcpy(prepared->arguments, packed, size < entry->param_room ? size : entry->param_room);
+        for (size_t i = 0; i < entry->param_count; i++)
+            unpack(prepared->arguments, &entry->params[i], packed, size);
         return cudaSuccess;
     }
     for (size_t i = 0; i < entry->param_count; i++) {
@@ -400,7 +411,7 @@ static cudaError_t copy_arguments(acu_sim_kernel_launch *prepared, void *const *
             return SIM_REFUSE(cudaErrorInvalidValue,
                               "the kernel \"%s\" has %zu parameters, and argument %zu is NULL",
                               entry->name, entry->param_count, i);
-        memcpy(prepared->arguments + param->offset, from, param->size);
+        memcpy(prepared->arguments + param->place, from, param->size);
     }
     return cudaSuccess;
 }
@@ -412,7 +423,7 @@ static acu_sim_kernel_launch *new_launch(acu_sim_function *function,
     const acu_sim_entry *entry = function->entry;
     size_t listed = count * sizeof *attributes, pointers = entry->param_count * sizeof(void *);
     char *memory =
-        malloc(sizeof(acu_sim_kernel_launch) + listed + pointers + entry->param_bytes + 127);
+        malloc(sizeof(acu_sim_kernel_launch) + listed + pointers + entry->param_room + 127);
     if (!memory)
         return NULL;
     acu_sim_kernel_launch *made = (acu_sim_kernel_launch *)(void *)memory;
@@ -425,7 +436,7 @@ static acu_sim_kernel_launch *new_launch(acu_sim_function *function,
     if (count)
         memcpy(made->attributes, attributes, listed);
     for (size_t i = 0; i < entry->param_count; i++)
-        made->args[i] = made->arguments + entry->params[i].offset;
+        made->args[i] = made->arguments + entry->params[i].place;
     made->references = acu_sim_reference_copy(function->module);
     function->module->refs++;
     return made;
@@ -452,7 +463,7 @@ acu_sim_kernel_launch *acu_sim_kernel_launch_clone(const acu_sim_kernel_launch *
     copy->cooperative = prepared->cooperative;
     copy->multiprocessors = prepared->multiprocessors;
     copy->processors = prepared->processors;
-    memcpy(copy->arguments, prepared->arguments, prepared->function->entry->param_bytes);
+    memcpy(copy->arguments, prepared->arguments, prepared->function->entry->param_room);
     for (size_t n = 0; copy->references && prepared->references &&
                        n < prepared->function->module->image->reference_count;
          n++)
@@ -539,7 +550,13 @@ bool acu_sim_kernel_launch_set_grid(acu_sim_kernel_launch *prepared, const unsig
 
 bool acu_sim_kernel_launch_set_param(acu_sim_kernel_launch *prepared, size_t offset,
                                      const void *value, size_t size, bool only_asks) {
-    const size_t room = prepared->function->entry->param_bytes;
+    const acu_sim_entry *entry = prepared->function->entry;
+    const size_t room = entry->param_room;
+    for (size_t i = 0; i < entry->param_count; i++)
+        if (offset - entry->params[i].offset < entry->params[i].size) {
+            offset += entry->params[i].place - entry->params[i].offset;
+            break;
+        }
     const bool good = value && offset <= room && size <= room - offset;
     if (good && !only_asks)
         memcpy(prepared->arguments + offset, value, size);
