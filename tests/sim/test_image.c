@@ -519,6 +519,42 @@ TEST(a_program_of_several_files_is_executed) {
     }
 }
 
+/* nvlink finds in libcudadevrt what kernels call of graphs, and lists none of its files. */
+TEST(a_program_that_was_linked_with_libcudadevrt) {
+    static binary linked, one, cubin;
+    static const char first[] =
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".extern .func (.param .b32 r) cudaGraphKernelNodeSetEnabled(.param .b64 n, .param .b8 "
+        "e);\n"
+        ".visible .entry add(.param .u64 p, .param .u64 q, .param .u64 s, .param .u32 n)\n{\n"
+        ".reg .b32 %r<3>;\n.reg .b64 %d;\n.reg .pred %p;\nld.param.u64 %d, [p];\n"
+        "ld.param.u32 %r1, [n];\nst.global.u32 [%d], %r1;\nsetp.ne.u32 %p, %r1, 99;\n"
+        "@%p ret;\n{\n.param .b64 a;\n.param .b8 b;\n.param .b32 c;\nst.param.b64 [a], 0;\n"
+        "st.param.b8 [b], 0;\ncall (c), cudaGraphKernelNodeSetEnabled, (a, b);\n}\nret;\n}\n";
+    const void *files[] = {one.at, NULL};
+    const struct {
+        uint32_t magic, version;
+        const void *binary;
+        const void *const *files;
+    } wrapper = {0x466243b1, 2, linked.at, files};
+    make_cubin(&cubin, 90);
+    const piece pieces[] = {{KIND_CUBIN, 90, 0, cubin.at, cubin.size, 0},
+                            {KIND_PTX, 90, 0, first, sizeof first, 0}};
+    make_fat_binary(&linked, &pieces[0], 1);
+    make_fat_binary(&one, &pieces[1], 1);
+    acu_sim_register("add", NULL);
+    cudaLibrary_t library;
+    uint32_t *at, found = 0, n = 7;
+    void *args[] = {&at, &at, &at, &n};
+    OK(cudaLibraryLoadData(&library, &wrapper, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cudaMalloc((void **)&at, 4));
+    OK(cudaLaunchKernel(kernel_of(library, "add"), dim(1, 1, 1), dim(1, 1, 1), args, 0, NULL));
+    OK(cudaMemcpy(&found, at, 4, cudaMemcpyDeviceToHost));
+    assert_int_equal(found, 7);
+    OK(cudaFree(at));
+    OK(cudaLibraryUnload(library));
+}
+
 /* Files that do not fit together are an error when something of them is needed. */
 TEST(a_program_whose_files_do_not_fit) {
     static binary linked, one, other;
@@ -637,6 +673,7 @@ int main(void) {
         T(packed_with_zstd),
         T(a_program_is_linked_again),
         T(a_program_of_several_files_is_executed),
+        T(a_program_that_was_linked_with_libcudadevrt),
         T(a_program_whose_files_do_not_fit),
         T(damaged_machine_code),
         T(damaged_fat_binaries),

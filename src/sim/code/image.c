@@ -355,7 +355,8 @@ static cudaError_t add_file(reader *r, acu_sim_link *link, const void *code, boo
 
 static cudaError_t link_files(reader *r, acu_sim_link *link, const void *const *files) {
     cudaError_t result = cudaSuccess;
-    bool with_libraries = false;
+    /* nvcc has found what the machine code needs, also in libcudadevrt, which it does not list. */
+    bool with_libraries = r->beside;
     char *text;
     size_t size;
     for (; !result && *files; files++)
@@ -391,6 +392,8 @@ static cudaError_t add_linked(acu_sim_code_image *image, const void *const *file
     cudaError_t result = read_linked(&r, files);
     if (!result)
         result = take_text(image, &beside);
+    else if (why[0])
+        image->why = strdup(why);
     acu_sim_image_clear(&beside);
     return result == cudaErrorMemoryAllocation ? result : cudaSuccess;
 }
