@@ -21,18 +21,18 @@ typedef struct acu_sim_entry {
     unsigned threads[3];             /* exactly those of every block (.reqntid); 0: not declared */
     unsigned cluster[3];             /* blocks of a cluster (.reqnctapercluster); 0: not declared */
     unsigned max_registers, min_blocks;
-    unsigned registers;       /* of a thread, by the machine code; 0: not known */
-    unsigned estimate;        /* of them; 0: not made yet */
-    size_t shared, local;     /* bytes of static shared memory, of local memory */
-    bool explicit_cluster;    /* every launch has clusters */
-    bool blocks_are_clusters; /* a launch says how many clusters there are, and not blocks */
-    bool reported;            /* stderr has a line about the missing C function already */
-    acu_sim_kernel function;  /* the C function registered for the name; NULL: none */
-    unsigned looked_up;       /* the number of registrations when `function` was looked up */
-    struct ptx_code *code;    /* what executes the kernel's PTX; NULL: nothing does */
-    char *why;                /* why nothing does; NULL: not known */
-    bool tried;               /* to make `code` */
-    bool invalid;             /* the reason is a mistake in the PTX, which a driver refuses, too */
+    unsigned registers;    /* of a thread, by the machine code; 0: not known */
+    unsigned estimate;     /* of them; 0: not made yet */
+    size_t shared, local;  /* bytes of static shared memory, of local memory */
+    bool explicit_cluster; /* every launch has clusters */
+    bool blocks_are_clusters;
+    bool reported;           /* stderr has a line about the missing C function already */
+    acu_sim_kernel function; /* the C function registered for the name; NULL: none */
+    unsigned looked_up;      /* the number of registrations when `function` was looked up */
+    struct ptx_code *code;   /* what executes the kernel's PTX; NULL: nothing does */
+    char *why;               /* why nothing does; NULL: not known */
+    bool tried;              /* to make `code` */
+    bool invalid;            /* the reason is a mistake in the PTX, which a driver refuses, too */
 } acu_sim_entry;
 
 /* A variable in global or constant memory. */
