@@ -93,6 +93,8 @@ static inline void put_param(binary *b, unsigned index, unsigned offset, unsigne
     put_attribute(b, 0x17, words, 3);
 }
 
+static int cubin_counts_clusters; /* of two blocks of 32 threads */
+
 /* (float *a, float *b, float *out, unsigned n), at most 256 threads, 40 registers, 16 bytes local.
  */
 static inline void put_info_of_add(binary *b) {
@@ -104,6 +106,11 @@ static inline void put_info_of_add(binary *b) {
     put_short_attribute(b, 0x1b, 255);
     put_attribute(b, 0x05, threads, 3);
     put_short_attribute(b, 0x19, 28);
+    if (cubin_counts_clusters) {
+        put_number(b, 0x5b01, 4);
+        put_attribute(b, 0x3d, (const uint32_t[]){2, 1, 1}, 3);
+        put_attribute(b, 0x10, (const uint32_t[]){32, 1, 1}, 3);
+    }
 }
 
 enum { KERNEL_SYMBOL = 1, SECTIONS = 11, SYMBOLS = 6 };

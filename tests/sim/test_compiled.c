@@ -4,12 +4,14 @@
  */
 #include "kernels.h"
 
+#include "../scratch.h"
 #include "binaries.h"
 
 #include <anycuda/anycuda.h>
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <unistd.h>
 
 /* As the compiler's headers declare them. */
 void **register_fat_binary(void *wrapper) __asm__("__cudaRegisterFatBinary");
@@ -462,8 +464,19 @@ TEST(nothing_for_this_device) {
     handle = register_fat_binary(&wrapper);
     register_kernel((void (*)(void))add, "add");
     register_variable(handle, (char *)&counter, NULL, "counter", 0, 4, 0, 0);
-    FAILS(cudaErrorNoKernelImageForDevice,
-          cudaLaunchKernel(STUB(add), dim(1, 1, 1), dim(1, 1, 1), NULL, 0, NULL));
+    char path[SCRATCH_SIZE], said[512] = "";
+    const int kept = dup(STDERR_FILENO), file = mkstemp(scratch_path(path));
+    assert_true(kept >= 0 && dup2(file, STDERR_FILENO) >= 0);
+    const cudaError_t result =
+        cudaLaunchKernel(STUB(add), dim(1, 1, 1), dim(1, 1, 1), NULL, 0, NULL);
+    assert_true(dup2(kept, STDERR_FILENO) >= 0);
+    assert_true(pread(file, said, sizeof said - 1, 0) > 0);
+    assert_non_null(strstr(said, "has no code for this device, whose compute capability is 9.0"));
+    close(kept);
+    close(file);
+    unlink(path);
+    assert_int_equal(result, cudaErrorNoKernelImageForDevice);
+    assert_int_equal(cudaGetLastError(), result);
     FAILS(cudaErrorNoKernelImageForDevice, cudaFuncGetAttributes(&attributes, STUB(add)));
     FAILS(cudaErrorNoKernelImageForDevice, cudaGetSymbolAddress(&at, &counter));
     acu_sim_reset("cc=10.0");

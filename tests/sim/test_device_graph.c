@@ -588,6 +588,33 @@ static void refuses_kernel(const char *name) {
     OK(cudaGraphDestroy(graph));
 }
 
+/* As an H200: only an executable graph that had such a kernel, or is for kernels, takes one. */
+TEST(kernels_that_launch_graphs_come_with_the_graph) {
+    static uint64_t first, last;
+    static uint32_t place, times;
+    void *args[] = {&first, &place, &times, &last};
+    const unsigned long long flags[] = {0, cudaGraphInstantiateFlagDeviceLaunch};
+    for (unsigned n = 0; n < 3; n++) {
+        cudaGraph_t graph = new_graph();
+        cudaGraphExec_t exec;
+        void *marks[] = {&first, &place};
+        cudaGraphNode_t node = add(graph, NULL, note, marks);
+        if (n == 2)
+            (void)add(graph, &node, launcher, args);
+        OK(cudaGraphInstantiateWithFlags(&exec, graph, n == 2 ? 0 : flags[n]));
+        struct cudaKernelNodeParams params = {.func = (void *)launcher,
+                                              .gridDim = {1, 1, 1},
+                                              .blockDim = {1, 1, 1},
+                                              .kernelParams = args};
+        const cudaError_t result = cudaGraphExecKernelNodeSetParams(exec, node, &params);
+        assert_int_equal(result, n ? cudaSuccess : cudaErrorInvalidValue);
+        if (!n)
+            assert_non_null(strstr(acu_last_error_message(), "no kernel did so when the graph"));
+        OK(cudaGraphExecDestroy(exec));
+        OK(cudaGraphDestroy(graph));
+    }
+}
+
 TEST(devices_launch_no_kernels_that_use_the_device_runtime) {
     refuses_kernel("parent");
     refuses_kernel("asking");
@@ -612,6 +639,7 @@ int main(void) {
         BY_PTX(kernels_apply_updates),
         BY_PTX(refuses_updates_that_cuda_forbids),
         BY_PTX(devices_launch_no_kernels_that_use_the_device_runtime),
+        BY_PTX(kernels_that_launch_graphs_come_with_the_graph),
         BY_PTX(conditional_handles_have_32_bits),
         FAULTS(what_is_no_graph_for_kernels_faults),
         FAULTS(what_is_no_node_faults),

@@ -289,6 +289,62 @@ TEST(registers_that_no_block_has) {
     OK(cudaLibraryUnload(library));
 }
 
+/* ptxas aligns parameters within the constant bank, so that their offsets are not the PTX's. */
+TEST(parameters_lie_where_the_ptx_has_them) {
+    static binary ninety, fat;
+    static const char ptx[] =
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".visible .entry add(.param .u64 a, .param .align 128 .b8 b[8], .param .u64 to,"
+        " .param .u32 n) {\n.reg .b32 %r<3>; .reg .b64 %d<3>;\n"
+        "ld.param.u64 %d1, [to];\nld.param.u32 %r1, [b];\nld.param.u32 %r2, [n];\n"
+        "mad.lo.u32 %r1, %r1, 100, %r2;\nst.global.u32 [%d1], %r1;\n"
+        "mov.u64 %d2, b;\ncvta.param.u64 %d2, %d2;\ncvt.u32.u64 %r1, %d2;\n"
+        "and.b32 %r1, %r1, 127;\nst.global.u32 [%d1+4], %r1;\nret;\n}\n";
+    cudaLibrary_t library;
+    uint32_t *at, words[2] = {0, 1};
+    uint64_t b = 7, n = 5;
+    make_cubin(&ninety, 90);
+    const piece pieces[] = {{KIND_PTX, 90, 0, ptx, sizeof ptx, 0},
+                            {KIND_CUBIN, 90, 0, ninety.at, ninety.size, 0}};
+    make_fat_binary(&fat, pieces, 2);
+    acu_sim_register("add", NULL);
+    OK(load_bytes(&fat, &library));
+    OK(cudaMalloc((void **)&at, sizeof words));
+    void *args[] = {&at, &b, &at, &n};
+    OK(cudaLaunchKernel(kernel_of(library, "add"), dim(1, 1, 1), dim(1, 1, 1), args, 0, NULL));
+    OK(cudaMemcpy(words, at, sizeof words, cudaMemcpyDeviceToHost));
+    assert_int_equal(words[0], 705);
+    assert_int_equal(words[1], 0); /* a generic address is aligned, too */
+    OK(cudaFree(at));
+    OK(cudaLibraryUnload(library));
+}
+
+static void note_extents(const acu_sim_launch *launch, void *const *args) {
+    uint32_t *to = acu_sim_at(launch, *(void **)args[2], 8);
+    to[0] = launch->grid[0];
+    to[1] = launch->block[0];
+}
+
+TEST(a_grid_that_counts_clusters) {
+    static binary ninety;
+    cudaLibrary_t library;
+    uint32_t *at, words[2] = {0};
+    cubin_counts_clusters = 1;
+    make_cubin(&ninety, 90);
+    cubin_counts_clusters = 0;
+    acu_sim_register("add", note_extents);
+    OK(load_bytes(&ninety, &library));
+    OK(cudaMalloc((void **)&at, sizeof words));
+    void *args[] = {&at, &at, &at, &at};
+    OK(cudaLaunchKernel(kernel_of(library, "add"), dim(3, 1, 1), dim(1, 1, 1), args, 0, NULL));
+    OK(cudaMemcpy(words, at, sizeof words, cudaMemcpyDeviceToHost));
+    assert_int_equal(words[0], 6);
+    assert_int_equal(words[1], 32);
+    OK(cudaFree(at));
+    acu_sim_register("add", NULL);
+    OK(cudaLibraryUnload(library));
+}
+
 TEST(code_for_one_device_only) {
     static binary fat;
     static const char only[] = ".version 8.0\n.target sm_90a\n.address_size 64\n" PTX_ADD;
@@ -463,6 +519,42 @@ TEST(a_program_of_several_files_is_executed) {
     }
 }
 
+/* nvlink finds in libcudadevrt what kernels call of graphs, and lists none of its files. */
+TEST(a_program_that_was_linked_with_libcudadevrt) {
+    static binary linked, one, cubin;
+    static const char first[] =
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".extern .func (.param .b32 r) cudaGraphKernelNodeSetEnabled(.param .b64 n, .param .b8 "
+        "e);\n"
+        ".visible .entry add(.param .u64 p, .param .u64 q, .param .u64 s, .param .u32 n)\n{\n"
+        ".reg .b32 %r<3>;\n.reg .b64 %d;\n.reg .pred %p;\nld.param.u64 %d, [p];\n"
+        "ld.param.u32 %r1, [n];\nst.global.u32 [%d], %r1;\nsetp.ne.u32 %p, %r1, 99;\n"
+        "@%p ret;\n{\n.param .b64 a;\n.param .b8 b;\n.param .b32 c;\nst.param.b64 [a], 0;\n"
+        "st.param.b8 [b], 0;\ncall (c), cudaGraphKernelNodeSetEnabled, (a, b);\n}\nret;\n}\n";
+    const void *files[] = {one.at, NULL};
+    const struct {
+        uint32_t magic, version;
+        const void *binary;
+        const void *const *files;
+    } wrapper = {0x466243b1, 2, linked.at, files};
+    make_cubin(&cubin, 90);
+    const piece pieces[] = {{KIND_CUBIN, 90, 0, cubin.at, cubin.size, 0},
+                            {KIND_PTX, 90, 0, first, sizeof first, 0}};
+    make_fat_binary(&linked, &pieces[0], 1);
+    make_fat_binary(&one, &pieces[1], 1);
+    acu_sim_register("add", NULL);
+    cudaLibrary_t library;
+    uint32_t *at, found = 0, n = 7;
+    void *args[] = {&at, &at, &at, &n};
+    OK(cudaLibraryLoadData(&library, &wrapper, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cudaMalloc((void **)&at, 4));
+    OK(cudaLaunchKernel(kernel_of(library, "add"), dim(1, 1, 1), dim(1, 1, 1), args, 0, NULL));
+    OK(cudaMemcpy(&found, at, 4, cudaMemcpyDeviceToHost));
+    assert_int_equal(found, 7);
+    OK(cudaFree(at));
+    OK(cudaLibraryUnload(library));
+}
+
 /* Files that do not fit together are an error when something of them is needed. */
 TEST(a_program_whose_files_do_not_fit) {
     static binary linked, one, other;
@@ -573,12 +665,15 @@ int main(void) {
         T(a_device_takes_the_best_of_a_fat_binary),
         T(ptx_beside_machine_code_is_executed),
         T(registers_that_no_block_has),
+        T(parameters_lie_where_the_ptx_has_them),
+        T(a_grid_that_counts_clusters),
         T(code_for_one_device_only),
         T(modules_take_them_too),
         T(packed_with_lz4),
         T(packed_with_zstd),
         T(a_program_is_linked_again),
         T(a_program_of_several_files_is_executed),
+        T(a_program_that_was_linked_with_libcudadevrt),
         T(a_program_whose_files_do_not_fit),
         T(damaged_machine_code),
         T(damaged_fat_binaries),

@@ -478,6 +478,74 @@ TEST(reads_beyond_constants) {
         assert_int_equal(words[lane], lane ? 6 : 11);
 }
 
+/* ptxas aligns parameters within the constant bank, where they begin at 0x210: the offsets are an
+ * H200's, and a packed buffer has them there. */
+TEST(parameters_that_are_aligned) {
+    static const size_t offsets[] = {0, 112, 240, 304}, sizes[] = {4, 128, 64, 8};
+    char packed[312] = {0};
+    size_t offset, size = sizeof packed;
+    uint32_t word = 7;
+    CUdeviceptr at;
+    CUfunction function;
+    CUmodule module = load_text(
+        HEAD ".visible .entry k(.param .u32 a, .param .align 128 .b8 b[128],"
+             " .param .align 64 .b8 c[64], .param .u64 d) {\n.reg .b32 %r<5>; .reg .b64 %d<2>;\n"
+             "ld.param.u64 %d1, [d];\nld.param.u32 %r1, [a];\nld.param.u32 %r2, [b+124];\n"
+             "ld.param.u32 %r3, [c];\nmad.lo.u32 %r1, %r2, 100, %r1;\n"
+             "mad.lo.u32 %r1, %r3, 10000, %r1;\nst.global.u32 [%d1], %r1;\nret;\n}\n");
+    OK(cuModuleGetFunction(&function, module, "k"));
+    for (size_t n = 0; n < 4; n++) {
+        OK(cuFuncGetParamInfo(function, n, &offset, &size));
+        assert_int_equal(offset, offsets[n]);
+        assert_int_equal(size, sizes[n]);
+    }
+    OK(cuMemAlloc(&at, sizeof word));
+    memcpy(packed, &word, sizeof word);
+    memcpy(packed + 112 + 124, &word, sizeof word);
+    memcpy(packed + 240, &word, sizeof word);
+    memcpy(packed + 304, &at, sizeof at);
+    size = sizeof packed;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                     CU_LAUNCH_PARAM_END};
+    OK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra));
+    OK(cuMemcpyDtoH(&word, at, sizeof word));
+    assert_int_equal(word, 70707);
+    OK(cuMemFree(at));
+    OK(cuModuleUnload(module));
+}
+
+/* An H200 calls an address of a constant one of constant memory alone, and NULL one of global
+ * memory. */
+TEST(addresses_of_constants) {
+    uint32_t words[8] = {0};
+    run(HEAD ".const .b32 c[4] = {5, 6, 7, 8};\n.global .b32 g;\n.entry k(.param .u64 p) {\n"
+             ".reg .b32 %r<4>; .reg .b64 %d<5>; .reg .pred %p<3>;\nld.param.u64 %d1, [p];\n"
+             "mov.u32 %r1, %tid.x;\nmul.wide.u32 %d2, %r1, 4;\nadd.u64 %d1, %d1, %d2;\n"
+             "mov.u64 %d3, c;\ncvta.const.u64 %d3, %d3;\nadd.u64 %d3, %d3, %d2;\n"
+             "setp.eq.u32 %p1, %r1, 4;\n@%p1 mov.u64 %d3, g;\nsetp.eq.u32 %p1, %r1, 5;\n"
+             "@%p1 mov.u64 %d3, 0;\nisspacep.const %p1, %d3;\nisspacep.global %p2, %d3;\n"
+             "selp.u32 %r2, 1, 0, %p1;\nselp.u32 %r3, 2, 0, %p2;\nadd.u32 %r2, %r2, %r3;\n"
+             "st.global.u32 [%d1], %r2;\nret;\n}\n",
+        1, 6, words, 8);
+    for (unsigned n = 0; n < 8; n++)
+        assert_int_equal(words[n], n < 4 ? 1 : n < 6 ? 2 : 0);
+}
+
+/* What __block_size__((32, 2), (2)) makes: an H200 took the grid as one of clusters, and a block of
+ * one thread as one of those that the kernel names. */
+TEST(a_grid_that_counts_clusters) {
+    const char *text =
+        ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n"
+        ".blocksareclusters\n.reqntid 32, 2, 1\n.reqnctapercluster 2, 1, 1\n{\n"
+        ".reg .b32 %r<6>; .reg .b64 %d<3>;\nld.param.u64 %d1, [p];\nmov.u32 %r1, %ctaid.x;\n"
+        "mov.u32 %r2, %nctaid.x;\nmov.u32 %r3, %ntid.y;\nmad.lo.u32 %r2, %r2, 100, %r3;\n"
+        "mul.wide.u32 %d2, %r1, 4;\nadd.u64 %d1, %d1, %d2;\nst.global.u32 [%d1], %r2;\nret;\n}\n";
+    uint32_t words[8] = {0};
+    run(text, 3, 1, words, 8);
+    for (unsigned block = 0; block < 8; block++)
+        assert_int_equal(words[block], block < 6 ? 602 : 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_of_a_worker_fails), /* a fork has no CUDA where others began it */
@@ -491,6 +559,9 @@ int main(void) {
         C(mistakes_with_an_mbarrier),
         C(bulk_copies_that_reduce),
         C(blocks_of_a_cluster_share_memory),
+        C(parameters_that_are_aligned),
+        C(addresses_of_constants),
+        C(a_grid_that_counts_clusters),
         C(a_barrier_of_the_grid),
         C(memory_of_the_heap),
         C(the_heap_has_a_limit),

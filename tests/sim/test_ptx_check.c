@@ -111,6 +111,45 @@ TEST(a_reduction) {
     assert_int_not_equal(found("race", REDUCTION(""), 1, 256), 0);
 }
 
+/* A cluster of two blocks: %r5 is the other block, %r6 the address of the thread's word of s there,
+ * and %d2 the thread's word of global memory. */
+#define CLUSTER(instructions)                                                                      \
+    HEAD ".entry k(.param .u64 p)\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n{\n"              \
+         ".reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<3>;\n.shared .align 8 .b8 s[256];\n"     \
+         ".shared .b64 m;\nld.param.u64 %d1, [p];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, "            \
+         "%cluster_ctarank;\nxor.b32 %r5, %r2, 1;\nmad.lo.u32 %r4, %r2, 32, %r1;\n"                \
+         "mul.wide.u32 %d2, %r4, 4;\nadd.u64 %d2, %d1, %d2;\nmov.u32 %r3, s;\n"                    \
+         "mad.lo.u32 %r3, %r1, 4, %r3;\nmapa.shared::cluster.u32 %r6, %r3, %r5;\n" instructions    \
+         "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\nret;\n}\n"
+#define MEET   "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"
+#define OWN    "add.u32 %r7, %r4, 5;\nst.shared.u32 [%r3], %r7;\n"
+#define REMOTE "ld.shared::cluster.u32 %r8, [%r6];\nst.global.u32 [%d2], %r8;\n"
+
+TEST(blocks_of_a_cluster) {
+    assert_int_equal(found("race", CLUSTER(OWN MEET REMOTE), 2, 32), 0);
+    assert_true(found("race", CLUSTER(OWN REMOTE), 2, 32) >= 32);
+    expect("of 4 bytes of shared memory");
+    expect("and nothing orders the two");
+    /* A barrier before does not order what comes behind; blocks that come later have nothing of
+     * those that had the memory before. */
+    assert_true(found("race",
+                      CLUSTER(OWN MEET REMOTE OWN OWN "add.u32 %r7, %r7, 1;\n"
+                                                      "st.shared.u32 [%r3], %r7;\n"),
+                      2, 32) >= 32);
+    assert_int_equal(found("race", CLUSTER(OWN MEET REMOTE), 6, 32), 0);
+    /* What is written before an arrival at another block's mbarrier is ordered by it. */
+    assert_int_equal(
+        found("race",
+              CLUSTER("setp.eq.u32 %p1, %r1, 0;\n@%p1 mbarrier.init.shared.b64 [m], 32;\n" MEET
+                      "st.shared::cluster.u32 [%r6], %r4;\nmov.u32 %r8, m;\n"
+                      "mapa.shared::cluster.u32 %r8, %r8, %r5;\n"
+                      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r8];\n"
+                      "again: mbarrier.try_wait.parity.acquire.cluster.shared.b64 %p2, [m], 0;\n"
+                      "@!%p2 bra again;\nld.shared.u32 %r8, [%r3];\nst.global.u32 [%d2], %r8;\n"),
+              2, 32),
+        0);
+}
+
 TEST(atomic_operations) {
 #define COUNT "atom.shared.add.u32 %r5, [s], 1;\n"
 #define ZERO  "st.shared.u32 [s], 0;\n"
@@ -729,6 +768,7 @@ int main(void) {
         CHECKED(lanes_of_a_warp),
         CHECKED(a_write_behind_a_read),
         CHECKED(a_reduction),
+        CHECKED(blocks_of_a_cluster),
         CHECKED(atomic_operations),
         CHECKED(atomic_operations_beside_reads),
         CHECKED(stores_to_one_place),

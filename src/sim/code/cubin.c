@@ -34,6 +34,7 @@ enum {
     CLUSTER = 0x3d,
     EXPLICIT_CLUSTER = 0x3e,
     LARGE_PARAM = 0x45,
+    BLOCKS_ARE_CLUSTERS = 0x5b,
     FORM_LONG = 4,
 };
 
@@ -292,18 +293,24 @@ static cudaError_t read_attribute(acu_sim_entry *entry, const attribute *a) {
     case EXPLICIT_CLUSTER:
         entry->explicit_cluster = true;
         break;
+    case BLOCKS_ARE_CLUSTERS:
+        entry->blocks_are_clusters = true;
+        break;
     default:
         break;
     }
     return cudaSuccess;
 }
 
-static cudaError_t validate_params(const acu_sim_entry *entry) {
+static cudaError_t validate_params(acu_sim_entry *entry) {
     if (entry->param_bytes > MOST_PARAM_BYTES)
         return cudaErrorInvalidKernelImage;
-    for (size_t i = 0; i < entry->param_count; i++)
+    entry->param_room = entry->param_bytes;
+    for (size_t i = 0; i < entry->param_count; i++) {
         if (entry->params[i].offset + entry->params[i].size > entry->param_bytes)
             return cudaErrorInvalidKernelImage;
+        entry->params[i].place = entry->params[i].offset;
+    }
     return cudaSuccess;
 }
 

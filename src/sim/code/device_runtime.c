@@ -317,7 +317,7 @@ static cudaError_t get_buffer(const calling *c) {
         prepared->processors = c->launch->processors;
         prepared->shared = shared;
     }
-    c->call->result = acu_sim_descendants_fill(c->children, prepared, kernel->entry->param_bytes);
+    c->call->result = acu_sim_descendants_fill(c->children, prepared, kernel->entry->param_room);
     return c->call->result ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 

@@ -352,7 +352,8 @@ static void report(const acu_sim_kernel_launch *prepared, const ptx_fault *fault
 
 static double occupancy_of(const acu_sim_kernel_launch *prepared) {
     const acu_sim_function *f = prepared->function;
-    const unsigned *grid = prepared->grid, *block = prepared->block;
+    unsigned grid[3], block[3];
+    acu_sim_kernel_launch_extents(prepared, grid, block);
     const unsigned threads = block[0] * block[1] * block[2];
     pthread_mutex_lock(&acu_sim_lock);
     unsigned resident = acu_sim_function_occupancy(f, threads, prepared->shared);
@@ -421,7 +422,6 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
                          .capability = capability_of(m.device),
                          .clock_khz =
                              (unsigned)acu_sim_device_attribute(m.device, cudaDevAttrClockRate)};
-    const unsigned threads = prepared->block[0] * prepared->block[1] * prepared->block[2];
     const acu_sim_processors all = acu_sim_processors_all(m.device);
     ptx_fault fault;
     pthread_mutex_lock(&acu_sim_lock);
@@ -436,15 +436,15 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
         .processors = prepared->processors.bits,
         .smids = acu_sim_processors_count(&all),
         .stack = stack_of(prepared),
-        .resident = prepared->multiprocessors *
-                    acu_sim_function_resident(function, threads, prepared->shared),
         .cycles = acu_sim_configuration()->seeded ? &function->module->device->cycles : NULL,
         .graph = m.in_graph.exec,
         .barrier = prepared->cooperative ? (uintptr_t)m.barrier : 0,
         .jit = (ptx_jit_use)acu_sim_configuration()->jit,
         .workers = acu_sim_configuration()->seeded ? 1 : acu_sim_configuration()->threads};
-    memcpy(launch.grid, prepared->grid, sizeof launch.grid);
-    memcpy(launch.block, prepared->block, sizeof launch.block);
+    acu_sim_kernel_launch_extents(prepared, launch.grid, launch.block);
+    const unsigned threads = launch.block[0] * launch.block[1] * launch.block[2];
+    launch.resident =
+        prepared->multiprocessors * acu_sim_function_resident(function, threads, prepared->shared);
     for (unsigned n = 0; n < 3; n++)
         launch.cluster[n] = prepared->cluster[n] ? prepared->cluster[n] : 1;
     if (run_grid(prepared, &launch, &fault))

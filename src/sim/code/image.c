@@ -201,11 +201,33 @@ static bool add_variables(acu_sim_code_image *to, acu_sim_code_image *from) {
     return true;
 }
 
+/* Returns whether the kernels have the same parameters, wherever these lie. */
+static bool have_same_params(const acu_sim_entry *a, const acu_sim_entry *b) {
+    bool same = a->param_count == b->param_count;
+    for (size_t i = 0; i < a->param_count && same; i++)
+        same = a->params[i].size == b->params[i].size;
+    return same;
+}
+
+/* Gives the parameters of kernels the places that they have in the PTX. */
+static void place_params(acu_sim_code_image *image, const acu_sim_code_image *ptx) {
+    for (size_t i = 0; i < ptx->entry_count; i++) {
+        const acu_sim_entry *from = &ptx->entries[i];
+        const int index = acu_sim_image_entry(image, from->name);
+        acu_sim_entry *to = index < 0 ? NULL : &image->entries[index];
+        if (to && to->param_room < from->param_room)
+            to->param_room = from->param_room;
+        for (size_t n = 0; to && n < from->param_count && have_same_params(to, from); n++)
+            to->params[n].place = from->params[n].place;
+    }
+}
+
 /* Gives the image, which is machine code and is not executed, the PTX that was `beside` it, which
  * may have variables that the machine code needs no more. */
 static cudaError_t take_text(acu_sim_code_image *image, acu_sim_code_image *beside) {
     if (!add_variables(image, beside))
         return cudaErrorMemoryAllocation;
+    place_params(image, beside);
     image->references = beside->references;
     image->reference_count = beside->reference_count;
     beside->references = NULL;
@@ -333,7 +355,8 @@ static cudaError_t add_file(reader *r, acu_sim_link *link, const void *code, boo
 
 static cudaError_t link_files(reader *r, acu_sim_link *link, const void *const *files) {
     cudaError_t result = cudaSuccess;
-    bool with_libraries = false;
+    /* nvcc has found what the machine code needs, also in libcudadevrt, which it does not list. */
+    bool with_libraries = r->beside;
     char *text;
     size_t size;
     for (; !result && *files; files++)
@@ -369,6 +392,8 @@ static cudaError_t add_linked(acu_sim_code_image *image, const void *const *file
     cudaError_t result = read_linked(&r, files);
     if (!result)
         result = take_text(image, &beside);
+    else if (why[0])
+        image->why = strdup(why);
     acu_sim_image_clear(&beside);
     return result == cudaErrorMemoryAllocation ? result : cudaSuccess;
 }

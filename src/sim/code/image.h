@@ -7,22 +7,25 @@
 
 /* A parameter of a kernel. */
 typedef struct acu_sim_param {
-    size_t offset, size; /* bytes */
+    size_t offset, size; /* bytes; where CUDA says that it is, as ptxas places it */
+    size_t place;        /* where it is here, as the PTX has it */
 } acu_sim_param;
 
 /* A kernel as it was declared. */
 typedef struct acu_sim_entry {
     char *name;
     acu_sim_param *params;
-    size_t param_count, param_bytes;
-    unsigned max_threads[3]; /* of a block, in x, y, z (.maxntid); 0: not declared */
-    unsigned threads[3];     /* exactly those of every block (.reqntid); 0: not declared */
-    unsigned cluster[3];     /* blocks of a cluster (.reqnctapercluster); 0: not declared */
+    size_t param_count, param_bytes; /* up to the end of the last one */
+    size_t param_room;               /* by their places */
+    unsigned max_threads[3];         /* of a block, in x, y, z (.maxntid); 0: not declared */
+    unsigned threads[3];             /* exactly those of every block (.reqntid); 0: not declared */
+    unsigned cluster[3];             /* blocks of a cluster (.reqnctapercluster); 0: not declared */
     unsigned max_registers, min_blocks;
-    unsigned registers;      /* of a thread, by the machine code; 0: not known */
-    unsigned estimate;       /* of them; 0: not made yet */
-    size_t shared, local;    /* bytes of static shared memory, of local memory */
-    bool explicit_cluster;   /* every launch has clusters */
+    unsigned registers;    /* of a thread, by the machine code; 0: not known */
+    unsigned estimate;     /* of them; 0: not made yet */
+    size_t shared, local;  /* bytes of static shared memory, of local memory */
+    bool explicit_cluster; /* every launch has clusters */
+    bool blocks_are_clusters;
     bool reported;           /* stderr has a line about the missing C function already */
     acu_sim_kernel function; /* the C function registered for the name; NULL: none */
     unsigned looked_up;      /* the number of registrations when `function` was looked up */

@@ -175,6 +175,19 @@ _Noreturn void acu_sim_kernel_end(const acu_sim_launch *launch, const char *what
     longjmp(launch->run->end, 1);
 }
 
+void acu_sim_kernel_launch_extents(const acu_sim_kernel_launch *prepared, unsigned grid[3],
+                                   unsigned block[3]) {
+    const acu_sim_entry *entry = prepared->function->entry;
+    const unsigned *asked = prepared->block;
+    const bool is_one = asked[0] == 1 && asked[1] == 1 && asked[2] == 1;
+    for (unsigned n = 0; n < 3; n++) {
+        grid[n] = prepared->grid[n];
+        if (entry->blocks_are_clusters && entry->cluster[n])
+            grid[n] *= entry->cluster[n];
+        block[n] = is_one && entry->threads[n] ? entry->threads[n] : asked[n];
+    }
+}
+
 /* Calls the function, which must not call CUDA: `in_callback` makes that fail. */
 static cudaError_t execute(const acu_sim_kernel_launch *prepared, acu_sim_kernel function,
                            acu_sim_thread *self) {
@@ -185,8 +198,7 @@ static cudaError_t execute(const acu_sim_kernel_launch *prepared, acu_sim_kernel
                              .device = run.device->index,
                              .multiprocessors = prepared->multiprocessors,
                              .run = &run};
-    memcpy(launch.grid, prepared->grid, sizeof launch.grid);
-    memcpy(launch.block, prepared->block, sizeof launch.block);
+    acu_sim_kernel_launch_extents(prepared, launch.grid, launch.block);
     memcpy(launch.cluster, prepared->cluster, sizeof launch.cluster);
     self->in_callback = true;
     if (setjmp(run.end) == 0)
@@ -274,7 +286,7 @@ static cudaError_t validate_block(const acu_sim_kernel_launch *prepared,
     if (!is_within_limits(device, prepared->block, cudaDevAttrMaxBlockDimX) ||
         threads > (size_t)acu_sim_device_attribute(device, cudaDevAttrMaxThreadsPerBlock))
         return refuse_size("block", prepared->block, device);
-    /* A GPU takes blocks of one thread, too (tests/fuzz/). */
+    /* A block of one thread stands for the block that the kernel was compiled for. */
     for (int i = 0; entry->threads[0] && threads > 1 && i < 3; i++)
         if (prepared->block[i] != entry->threads[i])
             return refuse_threads(entry, threads);
@@ -303,14 +315,16 @@ static cudaError_t validate_cooperative(const acu_sim_kernel_launch *prepared,
         return cudaSuccess;
     if (!acu_sim_device_attribute(device, cudaDevAttrCooperativeLaunch))
         return cudaErrorNotSupported;
-    size_t fit = (size_t)prepared->multiprocessors *
-                 acu_sim_function_occupancy(prepared->function, (unsigned)volume(prepared->block),
-                                            prepared->shared);
-    return volume(prepared->grid) > fit
+    unsigned grid[3], block[3];
+    acu_sim_kernel_launch_extents(prepared, grid, block);
+    size_t fit =
+        (size_t)prepared->multiprocessors *
+        acu_sim_function_occupancy(prepared->function, (unsigned)volume(block), prepared->shared);
+    return volume(grid) > fit
                ? SIM_REFUSE(cudaErrorCooperativeLaunchTooLarge,
                             "the grid has %zu blocks, and %zu of them fit on %u multiprocessors of "
                             "device %d at once, as a cooperative launch needs",
-                            volume(prepared->grid), fit, prepared->multiprocessors, device->index)
+                            volume(grid), fit, prepared->multiprocessors, device->index)
                : cudaSuccess;
 }
 
@@ -325,8 +339,9 @@ static cudaError_t validate(acu_sim_kernel_launch *prepared, const acu_sim_devic
     if (!is_within_limits(device, prepared->grid, cudaDevAttrMaxGridDimX))
         return refuse_size("grid", prepared->grid, device);
     SIM_TRY(validate_block(prepared, device));
-    SIM_TRY(
-        acu_sim_function_validate_cluster(prepared->function, prepared->grid, prepared->cluster));
+    unsigned grid[3], block[3];
+    acu_sim_kernel_launch_extents(prepared, grid, block);
+    SIM_TRY(acu_sim_function_validate_cluster(prepared->function, grid, prepared->cluster));
     if (in_graph)
         SIM_TRY(validate_shared(prepared));
     SIM_TRY(validate_cooperative(prepared, device));
@@ -359,6 +374,15 @@ static const void *read_extra(void *const *extra, size_t *size) {
     return buffer;
 }
 
+/* Copies a parameter from a buffer that has them where CUDA says that they are. */
+static void unpack(char *arguments, const acu_sim_param *param, const char *packed, size_t size) {
+    const size_t there = param->offset < size ? size - param->offset : 0;
+    memset(arguments + param->place, 0, param->size);
+    if (there)
+        memcpy(arguments + param->place, packed + param->offset,
+               there < param->size ? there : param->size);
+}
+
 static cudaError_t copy_arguments(acu_sim_kernel_launch *prepared, void *const *args,
                                   void *const *extra) {
     const acu_sim_entry *entry = prepared->function->entry;
@@ -374,8 +398,10 @@ static cudaError_t copy_arguments(acu_sim_kernel_launch *prepared, void *const *
                           "kernel \"%s\" have %zu",
                           size, entry->name, entry->param_bytes);
     if (packed) { /* arguments missing at the buffer's end are zeros: CUDA accepts it */
-        memset(prepared->arguments, 0, entry->param_bytes);
-        memcpy(prepared->arguments, packed, size < entry->param_bytes ? size : entry->param_bytes);
+        memset(prepared->arguments, 0, entry->param_room);
+        memcpy(prepared->arguments, packed, size < entry->param_room ? size : entry->param_room);
+        for (size_t i = 0; i < entry->param_count; i++)
+            unpack(prepared->arguments, &entry->params[i], packed, size);
         return cudaSuccess;
     }
     for (size_t i = 0; i < entry->param_count; i++) {
@@ -385,7 +411,7 @@ static cudaError_t copy_arguments(acu_sim_kernel_launch *prepared, void *const *
             return SIM_REFUSE(cudaErrorInvalidValue,
                               "the kernel \"%s\" has %zu parameters, and argument %zu is NULL",
                               entry->name, entry->param_count, i);
-        memcpy(prepared->arguments + param->offset, from, param->size);
+        memcpy(prepared->arguments + param->place, from, param->size);
     }
     return cudaSuccess;
 }
@@ -397,7 +423,7 @@ static acu_sim_kernel_launch *new_launch(acu_sim_function *function,
     const acu_sim_entry *entry = function->entry;
     size_t listed = count * sizeof *attributes, pointers = entry->param_count * sizeof(void *);
     char *memory =
-        malloc(sizeof(acu_sim_kernel_launch) + listed + pointers + entry->param_bytes + 63);
+        malloc(sizeof(acu_sim_kernel_launch) + listed + pointers + entry->param_room + 127);
     if (!memory)
         return NULL;
     acu_sim_kernel_launch *made = (acu_sim_kernel_launch *)(void *)memory;
@@ -406,11 +432,11 @@ static acu_sim_kernel_launch *new_launch(acu_sim_function *function,
     made->attributes = (cudaLaunchAttribute *)(void *)memory;
     made->args = (void **)(void *)(memory + listed);
     memory += listed + pointers;
-    made->arguments = memory + (-(uintptr_t)memory & 63); /* as a GPU aligns them */
+    made->arguments = memory + (-(uintptr_t)memory & 127); /* as a GPU aligns them */
     if (count)
         memcpy(made->attributes, attributes, listed);
     for (size_t i = 0; i < entry->param_count; i++)
-        made->args[i] = made->arguments + entry->params[i].offset;
+        made->args[i] = made->arguments + entry->params[i].place;
     made->references = acu_sim_reference_copy(function->module);
     function->module->refs++;
     return made;
@@ -437,7 +463,7 @@ acu_sim_kernel_launch *acu_sim_kernel_launch_clone(const acu_sim_kernel_launch *
     copy->cooperative = prepared->cooperative;
     copy->multiprocessors = prepared->multiprocessors;
     copy->processors = prepared->processors;
-    memcpy(copy->arguments, prepared->arguments, prepared->function->entry->param_bytes);
+    memcpy(copy->arguments, prepared->arguments, prepared->function->entry->param_room);
     for (size_t n = 0; copy->references && prepared->references &&
                        n < prepared->function->module->image->reference_count;
          n++)
@@ -524,7 +550,13 @@ bool acu_sim_kernel_launch_set_grid(acu_sim_kernel_launch *prepared, const unsig
 
 bool acu_sim_kernel_launch_set_param(acu_sim_kernel_launch *prepared, size_t offset,
                                      const void *value, size_t size, bool only_asks) {
-    const size_t room = prepared->function->entry->param_bytes;
+    const acu_sim_entry *entry = prepared->function->entry;
+    const size_t room = entry->param_room;
+    for (size_t i = 0; i < entry->param_count; i++)
+        if (offset - entry->params[i].offset < entry->params[i].size) {
+            offset += entry->params[i].place - entry->params[i].offset;
+            break;
+        }
     const bool good = value && offset <= room && size <= room - offset;
     if (good && !only_asks)
         memcpy(prepared->arguments + offset, value, size);

@@ -53,6 +53,12 @@ acu_sim_context *acu_sim_kernel_launch_context(const acu_sim_kernel_launch *prep
  * context's: it is sticky. */
 cudaError_t acu_sim_kernel_launch_run(const acu_sim_kernel_launch *prepared);
 
+/* Writes how many blocks the launch has, and threads in each. These are what was asked for, unless
+ * the kernel says that a grid counts clusters, or how many threads a block has, for which a block
+ * of one thread stands. */
+void acu_sim_kernel_launch_extents(const acu_sim_kernel_launch *prepared, unsigned grid[3],
+                                   unsigned block[3]);
+
 /* Change a launch that a node has, or only ask whether that can be done. False where the grid is
  * beyond the device's limits, or the bytes are beyond the parameters. */
 bool acu_sim_kernel_launch_set_grid(acu_sim_kernel_launch *prepared, const unsigned grid[3],

@@ -288,6 +288,16 @@ acu_sim_library *acu_sim_library_compiled(const void *code) {
     return made;
 }
 
+/* Says what a program of nvcc lacks, which cannot ask for the reason. */
+static void say_what_lacks(void) {
+    const int cc = acu_sim_configuration()->cc;
+    fprintf(stderr,
+            "anycuda: simulator: a file of the program has no code for this device, whose compute "
+            "capability is %d.%d: compile it to PTX that the device runs, with nvcc "
+            "-arch=compute_80 -code=compute_80, or choose another device by ANYCUDA_SIM=cc=…\n",
+            cc / 10, cc % 10);
+}
+
 cudaError_t acu_sim_library_read(acu_sim_library *library) {
     const acu_sim_options none = {0};
     acu_sim_code_image *image = NULL;
@@ -299,6 +309,8 @@ cudaError_t acu_sim_library_read(acu_sim_library *library) {
     clear_library(library);
     cudaError_t result = fill_library(library, image, why);
     library->read = !result;
+    if (library->read && why == cudaErrorNoKernelImageForDevice)
+        say_what_lacks();
     return result ? result : why;
 }
 

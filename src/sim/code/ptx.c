@@ -21,6 +21,10 @@ static size_t align_up(size_t value, size_t align) {
     return align ? (value + align - 1) / align * align : value;
 }
 
+/* A GPU's parameters begin here in a constant bank (compute capability 9.0), within which they are
+ * aligned. */
+enum { PARAMS_AT = 0x210 };
+
 static bool read_params(acu_sim_entry *entry, const ptx_function *f) {
     size_t count = 0;
     for (const ptx_variable *v = f->params; v; v = v->next)
@@ -28,9 +32,11 @@ static bool read_params(acu_sim_entry *entry, const ptx_function *f) {
     entry->params = calloc(count + 1, sizeof *entry->params);
     for (const ptx_variable *v = f->params; v && entry->params; v = v->next) {
         acu_sim_param *param = &entry->params[entry->param_count++];
-        param->offset = align_up(entry->param_bytes, v->align);
+        param->offset = align_up(PARAMS_AT + entry->param_bytes, v->align) - PARAMS_AT;
+        param->place = align_up(entry->param_room, v->align);
         param->size = v->size;
         entry->param_bytes = param->offset + v->size;
+        entry->param_room = param->place + v->size;
     }
     return entry->params != NULL;
 }
@@ -75,7 +81,8 @@ static bool read_entry(acu_sim_entry *entry, ptx_module *module, const ptx_funct
     *entry = (acu_sim_entry){.name = strdup(f->name),
                              .max_registers = f->max_registers,
                              .min_blocks = f->min_blocks,
-                             .explicit_cluster = f->explicit_cluster};
+                             .explicit_cluster = f->explicit_cluster,
+                             .blocks_are_clusters = f->blocks_are_clusters};
     memcpy(entry->max_threads, f->max_threads, sizeof entry->max_threads);
     memcpy(entry->threads, f->threads, sizeof entry->threads);
     memcpy(entry->cluster, f->cluster, sizeof entry->cluster);

@@ -22,7 +22,7 @@ static bool is_same_launch(const acu_sim_kernel_launch *a, const acu_sim_kernel_
            memcmp(a->grid, b->grid, sizeof a->grid) == 0 &&
            memcmp(a->block, b->block, sizeof a->block) == 0 &&
            memcmp(a->cluster, b->cluster, sizeof a->cluster) == 0 &&
-           memcmp(a->arguments, b->arguments, a->function->entry->param_bytes) == 0 &&
+           memcmp(a->arguments, b->arguments, a->function->entry->param_room) == 0 &&
            memcmp(a->attributes, b->attributes, a->attribute_count * sizeof *a->attributes) == 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/values.h"
 #include "sim/behaviour.h"
+#include "sim/code/execute.h"
 #include "sim/code/kernel_launch.h"
 #include "sim/device/device.h"
 #include "sim/device/need.h"
@@ -141,8 +142,23 @@ enum cudaGraphExecUpdateResult acu_sim_update_validate(const acu_sim_op *from,
     return good ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorParametersChanged;
 }
 
+static bool launches_graphs(const acu_sim_op *op) {
+    return op->type == cudaGraphNodeTypeKernel &&
+           acu_sim_execute_launches_graphs(op->with.launch->function);
+}
+
+/* Returns whether the kernel may launch graphs, and the executable graph is neither for kernels to
+ * launch nor has another kernel that does: a GPU has prepared nothing for it. */
+static bool launches_unprepared(const acu_sim_exec *e, const acu_sim_op *op) {
+    bool prepared = !launches_graphs(op) || e->flags & cudaGraphInstantiateFlagDeviceLaunch;
+    for (size_t i = 0; i < e->graph->size && !prepared; i++)
+        prepared = e->graph->nodes[i] && launches_graphs(e->graph->nodes[i]->op);
+    return !prepared;
+}
+
 /* Changes the parameters of one node of an executable graph. */
-static cudaError_t set_node_params(acu_sim_node *node, const struct cudaGraphNodeParams *params) {
+static cudaError_t set_node_params(const acu_sim_exec *e, acu_sim_node *node,
+                                   const struct cudaGraphNodeParams *params) {
     acu_sim_op *op = NULL;
     if (params->type == cudaGraphNodeTypeGraph)
         return params->type == node->op->type
@@ -151,6 +167,12 @@ static cudaError_t set_node_params(acu_sim_node *node, const struct cudaGraphNod
     cudaError_t result = acu_sim_node_make_op(node, params, &op);
     if (result)
         return result;
+    if (launches_unprepared(e, op)) {
+        acu_sim_op_release(op);
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the kernel may call cudaGraphLaunch(), and no kernel did so when the "
+                          "graph was instantiated: instantiate it again");
+    }
     if (acu_sim_update_validate(node->op, op)) {
         acu_sim_op_release(op);
         return SIM_REFUSE(cudaErrorInvalidValue,
@@ -186,7 +208,7 @@ cudaError_t acu_sim_update_set_params(cudaGraphExec_t exec, cudaGraphNode_t node
                           "changed");
     if (!e || !n)
         return e ? refuse_node(node) : acu_sim_exec_refuse_handle(exec);
-    SIM_TRY(params ? set_node_params(n, params) : cudaErrorInvalidValue);
+    SIM_TRY(params ? set_node_params(e, n, params) : cudaErrorInvalidValue);
     acu_sim_exec_discard_plan(e);
     return cudaSuccess;
 }

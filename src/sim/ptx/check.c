@@ -60,6 +60,8 @@ void acu_ptx_check_block_begin(ptx_block *block) {
         own->groups[n] = (ptx_groups){.open = 1};
     if (block->launch->code->watch.checks & PTX_CHECK_INIT)
         acu_ptx_check_unwrite(block);
+    if (block->launch->code->watch.checks & PTX_CHECK_RACE && block->cluster->count > 1)
+        memset(own->shared, 0, (block->shared_bytes + 1) * sizeof *own->shared);
 }
 
 /* ---- times ---- */
@@ -144,11 +146,15 @@ void acu_ptx_check_locate(const ptx_block *block, uint64_t number, unsigned thre
 enum { MOST_NAME = 80 }; /* bytes of a variable's name, which C++ makes long */
 
 void acu_ptx_check_name(const ptx_warp *w, const ptx_checked_touch *t, char *text, size_t size) {
-    int used = snprintf(text, size, "%s memory at 0x%llx",
+    const unsigned *index = t->owner ? t->owner->index : NULL;
+    char of[64] = "";
+    if (index && t->owner != w->block)
+        snprintf(of, sizeof of, " of block (%u, %u, %u)", index[0], index[1], index[2]);
+    int used = snprintf(text, size, "%s memory%s at 0x%llx",
                         t->space == PTX_SHARED  ? "shared"
                         : t->space == PTX_LOCAL ? "local"
                                                 : "global",
-                        (unsigned long long)t->address);
+                        of, (unsigned long long)t->address);
     for (const ptx_code_shared *s = t->space == PTX_SHARED ? w->code->shared : NULL; s; s = s->next)
         if (t->address - s->at < s->variable->size)
             snprintf(text + used, size - (size_t)used, " (%.*s%s + %llu)", MOST_NAME,

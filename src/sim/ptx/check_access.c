@@ -60,16 +60,17 @@ static bool find_global(ptx_warp *w, const ptx_op *op, ptx_checked_touch *t) {
 }
 
 /* Finds the bytes of a lane's access; false if the checks cannot look at them: the access fails, or
- * is one to the memory of another block. */
+ * is one to the memory of another block that an mbarrier orders. */
 static bool find_place(ptx_warp *w, const ptx_op *op, ptx_checked_touch *t) {
     if (t->space == PTX_GLOBAL)
         return find_global(w, op, t);
-    if (t->space == PTX_SHARED && acu_ptx_cluster_block(w->block, &t->address) != w->block)
+    if (t->space == PTX_SHARED)
+        t->owner = acu_ptx_cluster_block(w->block, &t->address);
+    if (t->owner && t->owner != w->block && t->site->by_mbarrier)
         return false;
-    size_t size = t->space == PTX_SHARED ? w->block->shared_bytes : w->local_bytes;
+    size_t size = t->owner ? t->owner->shared_bytes : w->local_bytes;
     acu_ptx_check_bounds(w, op, t, NULL);
-    t->bytes = (t->space == PTX_SHARED ? w->block->shared : w->local + t->lane * w->local_stride) +
-               t->address;
+    t->bytes = (t->owner ? t->owner->shared : w->local + t->lane * w->local_stride) + t->address;
     return t->address <= size && size - t->address >= t->size;
 }
 

@@ -24,7 +24,8 @@ typedef struct ptx_check_site {
     bool swaps;     /* it compares before it writes, so that who read before may be late */
     bool parameter; /* of a call: some of its bytes may be padding */
     bool apart; /* a GPU has other ways for it than for loads and stores: no profile counts it */
-    bool async; /* the write of a cp.async, which may be made until the thread waits for it */
+    bool by_mbarrier; /* what it does to another block's memory is ordered by an mbarrier */
+    bool async;       /* the write of a cp.async, which may be made until the thread waits for it */
     const ptx_access *values; /* of a plain store: what is written; else NULL */
     const ptx_atomic *atomic; /* of an atomic operation; else NULL */
 } ptx_check_site;
@@ -57,6 +58,7 @@ typedef struct ptx_checked_touch {
     ptx_space space;  /* PTX_GLOBAL, PTX_SHARED or PTX_LOCAL */
     uint64_t address; /* in the space */
     const char *bytes;
+    const ptx_block *owner; /* of shared memory: the block whose it is, of the same cluster */
     uint32_t size;
     bool writes; /* an atomic operation may change nothing */
 } ptx_checked_touch;

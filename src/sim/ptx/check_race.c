@@ -65,7 +65,7 @@ static ptx_cell *cell_of(ptx_warp *w, const ptx_checked_touch *t, uint32_t at, u
     *count = 1;
     *parts = 1;
     if (t->space == PTX_SHARED)
-        return &w->block->check->shared[address];
+        return &t->owner->check->shared[address];
     uint32_t part = address & 3;
     *count = t->size - at < 4 - part ? t->size - at : 4 - part;
     *parts = (uint8_t)(((1u << *count) - 1) << part);
@@ -92,7 +92,8 @@ static bool is_before(const ptx_warp *w, const ptx_checked_touch *t, const ptx_r
     if (!r->writes && r->time < clock->reads)
         return true;
     if (r->block != (uint32_t)w->block->number)
-        return t->space == PTX_SHARED || r->time < clock->outside;
+        return (t->space == PTX_SHARED && w->block->cluster->count == 1) ||
+               r->time < clock->outside;
     if (r->warp != w->number)
         return r->time < clock->inside[r->warp];
     if (t->site->together || r->site->together || !(r->lanes & ~(UINT32_C(1) << t->lane)))

@@ -77,21 +77,26 @@ static uint64_t next_argument(ptx_warp *w, const ptx_op *op, unsigned lane, uint
 
 /* Copies one conversion, from % to its letter, without the lengths. `bytes` gets how long an
  * integer is: 8 for l, 2 for h, 1 for hh. An asterisk is replaced by its argument. Other lengths,
- * as z, are none to a GPU, which prints what it does not know. Returns what is behind it. */
+ * as z and L, are none to a GPU, nor are precisions that are arguments: what it does not `know` it
+ * prints as it stands. Returns what is behind it. */
 static const char *read_conversion(ptx_warp *w, const ptx_op *op, unsigned lane, const char *at,
                                    uint64_t *arguments, char *conversion, size_t room,
-                                   unsigned *bytes) {
+                                   unsigned *bytes, bool *knows) {
     size_t used = 0;
     *bytes = 4;
+    *knows = true;
     for (conversion[used++] = *at++; *at; at++) {
         if (*at == '*') {
             int width = (int)next_argument(w, op, lane, arguments, 4);
+            *knows = at[-1] != '.';
             used += (size_t)snprintf(conversion + used, room - used, "%d", width);
         } else if (*at == 'l') {
             *bytes = 8;
         } else if (*at == 'h') {
             *bytes = *bytes == 2 ? 1 : 2;
-        } else if (*at != 'L') {
+        } else if (*at == 'L') {
+            *knows = false;
+        } else {
             conversion[used++] = *at;
             if (!strchr("0123456789.+-# ", *at)) {
                 at++;
@@ -182,17 +187,24 @@ static int print_lane(ptx_warp *w, const ptx_op *op, unsigned lane, const char *
     while (*format) {
         char conversion[128];
         unsigned bytes;
+        bool knows;
         if (*format != '%') {
             size_t plain = strcspn(format, "%");
             add(&out, "%.*s", (int)plain, format);
             format += plain;
             continue;
         }
-        format =
-            read_conversion(w, op, lane, format, &arguments, conversion, sizeof conversion, &bytes);
+        const char *begin = format;
+        format = read_conversion(w, op, lane, format, &arguments, conversion, sizeof conversion,
+                                 &bytes, &knows);
         const uint64_t before = arguments;
+        const size_t printed = out.used;
         add_conversion(w, op, lane, &out, conversion, bytes, &arguments);
-        converted += arguments != before;
+        converted += knows && arguments != before;
+        if (!knows) {
+            out.used = printed;
+            add(&out, "%.*s", (int)(format - begin), begin);
+        }
     }
     if (machine->print)
         machine->print(machine->data, out.text, out.used);

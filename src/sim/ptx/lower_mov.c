@@ -224,6 +224,44 @@ void acu_ptx_lower_cvta(ptx_lowering *l, const ptx_instruction *i) {
     op->value = (int64_t)(to ? -window : window);
 }
 
+/* The module's variables in constant memory, which lie in global memory here. */
+typedef struct constant_places {
+    size_t count;
+    bool inside; /* what is asked: whether an address is in one of them, or outside of all */
+    struct {
+        ptx_slot at;
+        uint64_t size;
+    } each[];
+} constant_places;
+
+static constant_places *constants_of(ptx_lowering *l, bool inside) {
+    size_t count = 0;
+    for (const ptx_variable *v = l->module->variables; v; v = v->next)
+        count += v->space == PTX_CONST;
+    constant_places *c = acu_ptx_lower_alloc(l, sizeof *c + count * sizeof *c->each);
+    c->inside = inside;
+    for (ptx_variable *v = l->module->variables; v && c->count < count; v = v->next)
+        if (v->space == PTX_CONST) {
+            c->each[c->count].at = acu_ptx_address_of(l, v);
+            c->each[c->count++].size = v->size;
+        }
+    return c;
+}
+
+/* Whether addresses are constant memory's, or else global memory's. */
+static void is_in_constants(ptx_warp *w, const ptx_op *op) {
+    const constant_places *c = (const constant_places *)(uintptr_t)op->value; /* in the arena */
+    const uint64_t *a = ptx_at(w, op->a);
+    uint32_t bits = 0;
+    for (unsigned i = 0; i < PTX_LANES; i++) {
+        bool inside = false;
+        for (size_t n = 0; n < c->count; n++)
+            inside |= a[i] - ((const uint64_t *)ptx_at(w, c->each[n].at))[i] < c->each[n].size;
+        bits |= (uint32_t)(inside == c->inside && a[i] < PTX_SHARED_WINDOW) << i;
+    }
+    *(uint32_t *)ptx_at(w, op->d) = bits;
+}
+
 static void is_in_window(ptx_warp *w, const ptx_op *op) {
     const uint64_t *a = ptx_at(w, op->a);
     uint32_t bits = 0;
@@ -243,7 +281,9 @@ void acu_ptx_lower_isspacep(ptx_lowering *l, const ptx_instruction *i) {
         acu_ptx_mismatch(l);
     ptx_slot from = acu_ptx_source(l, &i->operands[1], PTX_U64),
              d = acu_ptx_target(l, &i->operands[0], PTX_PRED);
-    ptx_op *op = acu_ptx_emit_pure(l, is_in_window, d, 0);
+    const bool asks_constants = space == PTX_CONST || space == PTX_GLOBAL;
+    constant_places *c = asks_constants ? constants_of(l, space == PTX_CONST) : NULL;
+    ptx_op *op = acu_ptx_emit_pure(l, c ? is_in_constants : is_in_window, d, 0);
     op->a = from;
-    op->value = (int64_t)acu_ptx_window_of(space);
+    op->value = c ? (int64_t)(uintptr_t)c : (int64_t)acu_ptx_window_of(space);
 }

@@ -73,6 +73,7 @@ static void check_target(ptx_lowering *l, const reduction *r) {
                                              .bytes = r->size * r->count,
                                              .reads = r->change != REDUCES_NOTHING,
                                              .writes = true,
+                                             .by_mbarrier = true,
                                              .strong = r->change != REDUCES_NOTHING});
 }
 
