@@ -11,6 +11,7 @@
  * with all of the compiler's optimizations, and with none ptx_random_forms ANSWERS LIBRARY trace
  * FIRST COUNT     print a number of the registers behind each statement of a kernel's own
  *     ptx_random_forms ANSWERS LIBRARY registers NUMBER STATEMENT   print these registers
+ *     ptx_random_forms ANSWERS LIBRARY stored NUMBER LEVEL   print what it stores at its end
  *     ptx_random_forms ANSWERS write NUMBER                  print the kernel
  *     ptx_random_forms - forms                               print the list of all forms
  */
@@ -725,6 +726,17 @@ static int print_registers(uint64_t number, unsigned statement) {
     return 0;
 }
 
+static int print_stored(uint64_t number, unsigned level) {
+    const unsigned char *stored = run(number, level);
+    for (unsigned n = 0; n < STORED_BY_ALL / 8; n++) {
+        uint64_t word;
+        memcpy(&word, stored + (size_t)8 * n, sizeof word);
+        printf("thread %u word %u %llx\n", n / (STORED / 8), n % (STORED / 8),
+               (unsigned long long)word);
+    }
+    return 0;
+}
+
 static int print_forms(void) {
     for (size_t n = 0; n < case_count; n++)
         printf("form %s\n", cases[n].name);
@@ -786,6 +798,7 @@ static int use_device(int argc, char **argv, FILE *answers) {
     if (argc != 6)
         return 2;
     return strcmp(argv[3], "trace") == 0       ? print_traces(numbers[0], numbers[1])
+           : strcmp(argv[3], "stored") == 0    ? print_stored(numbers[0], (unsigned)numbers[1])
            : strcmp(argv[3], "registers") == 0 ? print_registers(numbers[0], (unsigned)numbers[1])
                                                : print_numbers(numbers[0], numbers[1]);
 }
