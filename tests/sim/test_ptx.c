@@ -953,6 +953,36 @@ TEST(copies_of_registers) {
     }
 }
 
+/* Both results are written by the guard as it was before, also where one of them is the guard. */
+TEST(results_that_are_the_guard) {
+    static const struct {
+        const char *text;
+        uint32_t below_10, below_20, others; /* 1: the first result; 2: the second */
+    } cases[] = {
+        {"setp.lt.u32 %p1, %r1, 20;\nsetp.ne.u32 %p2, %r1, %r1;\n"
+         "@%p1 setp.lt.u32 %p1|%p2, %r1, 10;\n",
+         1, 2, 0},
+        {"setp.ge.u32 %p2, %r1, 20;\nsetp.ne.u32 %p1, %r1, %r1;\n"
+         "@!%p2 setp.lt.u32 %p1|%p2, %r1, 10;\n",
+         1, 2, 2},
+    };
+    static const char frame[] = WORD("", "HERE");
+    const char *here = strstr(frame, "HERE");
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        char text[2048];
+        uint32_t words[32];
+        snprintf(text, sizeof text,
+                 "%.*s%sselp.u32 %%r2, 1, 0, %%p1;\n@%%p2 add.u32 %%r2, %%r2, 2;\n%s",
+                 (int)(here - frame), frame, cases[n].text, here + 4);
+        count_up(words, 32);
+        run(text, 1, 32, words, 32);
+        for (uint32_t i = 0; i < 32; i++)
+            assert_int_equal(words[i], i < 10   ? cases[n].below_10
+                                       : i < 20 ? cases[n].below_20
+                                                : cases[n].others);
+    }
+}
+
 TEST(short_branches_of_two_sides) {
     static const char *const texts[] = {SIDES("4"), SIDES("3")};
     for (uint32_t leave = 0; leave < 2; leave++) {
@@ -1099,6 +1129,7 @@ int main(void) {
         C(long_texts_are_printed),
         C(sums_of_nan),
         C(copies_of_registers),
+        C(results_that_are_the_guard),
         C(short_branches_of_two_sides),
         C(short_branches_within_others),
         C(atomics_of_lanes_together),
