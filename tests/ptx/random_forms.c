@@ -47,6 +47,7 @@ static unsigned label_count, statements_left;
 static unsigned statement_count; /* of the kernel itself */
 static bool in_function, traces;
 
+/* Calls of this are never arguments of one call, whose order is the compiler's. */
 static unsigned below(unsigned limit) {
     random_state ^= random_state << 13;
     random_state ^= random_state >> 7;
@@ -83,12 +84,12 @@ static unsigned bank_size(char letter) {
 
 static char letter_of(uint8_t type) {
     const size_t size = acu_ptx_type_size((ptx_type)type);
-    return type == PTX_PRED  ? 'p'
-           : type == PTX_F32 ? 'f'
-           : type == PTX_F64 ? 'g'
-           : size <= 2       ? 'h'
-           : size == 4       ? 'r'
-                             : 'd';
+    return *(type == PTX_PRED  ? "p"
+             : type == PTX_F32 ? "f"
+             : type == PTX_F64 ? "g"
+             : size <= 2       ? "h"
+             : size == 4       ? "r"
+                               : "d");
 }
 
 static void put(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -104,8 +105,10 @@ static unsigned any(char letter) {
 }
 
 static void put_guard(void) {
-    if (one_of(4))
-        put("@%s%%p%u ", one_of(2) ? "!" : "", any('p'));
+    if (!one_of(4))
+        return;
+    const unsigned guard = any('p');
+    put("@%s%%p%u ", one_of(2) ? "!" : "", guard);
 }
 
 static bool is_plain_integer(const form_case *one) {
@@ -183,12 +186,16 @@ static bool keeps_guard(const form_case *one) {
            !(strncmp(one->opcode, "setp.", 5) == 0 && strstr(one->opcode, "16x2"));
 }
 
+static void put_sum(const char *word) {
+    const unsigned b = any('r'), a = any('r'), d = any('r');
+    put("%s.u32 %%r%u, %%r%u, %%r%u;\n", word, d, a, b);
+}
+
 static void put_form(void) {
     const form_case *one = any_form();
     const bool borrows = strncmp(one->opcode, "sub", 3) == 0;
     if (one->carries & 1)
-        put("%s.cc.u32 %%r%u, %%r%u, %%r%u;\n", borrows ? "sub" : "add", any('r'), any('r'),
-            any('r'));
+        put_sum(borrows ? "sub.cc" : "add.cc");
     if (!one->carries && keeps_guard(one))
         put_guard();
     put("%s ", one->opcode);
@@ -203,24 +210,30 @@ static void put_form(void) {
         put_source(one, n);
     put(";\n");
     if (one->carries & 2)
-        put("%sc.u32 %%r%u, %%r%u, %%r%u;\n", borrows ? "sub" : "add", any('r'), any('r'),
-            any('r'));
+        put_sum(borrows ? "subc" : "addc");
 }
 
 /* ---- memory ---- */
 
+/* Makes %x1 the number of an input of each thread's own. */
+static void put_own_input(unsigned most) {
+    const unsigned first = below(INPUTS), step = 1 + below(most);
+    put("mad.lo.u32 %%x1, %%x0, %u, %u;\nrem.u32 %%x1, %%x1, %u;\n", step, first, INPUTS);
+}
+
+/* Loads an input. */
 static void put_load(void) {
     const unsigned bank = 1 + below(BANKS - 1);
-    if (one_of(3)) /* each thread's own value, or one that another register chooses */
+    if (one_of(3)) /* one that another register chooses, or each thread's own */
         put("rem.u32 %%x1, %%r%u, %u;\n", any('r'), INPUTS);
     else
-        put("mad.lo.u32 %%x1, %%x0, %u, %u;\nrem.u32 %%x1, %%x1, %u;\n", 1 + below(7),
-            below(INPUTS), INPUTS);
+        put_own_input(7);
     put("mad.wide.u32 %%y2, %%x1, 8, %%y0;\n");
     put_guard();
+    const char *half = banks[bank].bytes == 4 && one_of(2) ? "+4" : "";
+    const unsigned to = any(banks[bank].letter);
     put("ld.global%s.b%u %%%c%u, [%%y2%s];\n", one_of(2) ? ".nc" : "", 8 * banks[bank].bytes,
-        banks[bank].letter, any(banks[bank].letter),
-        banks[bank].bytes == 4 && one_of(2) ? "+4" : "");
+        banks[bank].letter, to, half);
 }
 
 /* Moves bits between numbers and integers. */
@@ -228,8 +241,8 @@ static void put_move(void) {
     static const char *const moves[] = {"b32 fr", "b32 rf", "b64 gd", "b64 dg"};
     const unsigned n = below(4);
     put_guard();
-    put("mov.%.3s %%%c%u, %%%c%u;\n", moves[n], moves[n][4], any(moves[n][4]), moves[n][5],
-        any(moves[n][5]));
+    const unsigned from = any(moves[n][5]), to = any(moves[n][4]);
+    put("mov.%.3s %%%c%u, %%%c%u;\n", moves[n], moves[n][4], to, moves[n][5], from);
 }
 
 static const char *const spaces[] = {"global", "shared", "local"};
@@ -294,8 +307,9 @@ static void put_atomic(void) {
     const char letter = operations[n].letter;
     const char *address = put_own(space, banks[bank_of(letter)].bytes);
     put_guard();
-    put("atom.%s.%s %%%c%u, [%s], %%%c%u", spaces[space], operations[n].operation, letter,
-        any(letter), address, letter, any(letter));
+    const unsigned by = any(letter), to = any(letter);
+    put("atom.%s.%s %%%c%u, [%s], %%%c%u", spaces[space], operations[n].operation, letter, to,
+        address, letter, by);
     if (strncmp(operations[n].operation, "cas", 3) == 0)
         put(", %%%c%u", letter, any(letter));
     put(";\n");
@@ -303,36 +317,48 @@ static void put_atomic(void) {
 
 /* ---- what lanes do together ---- */
 
+/* Puts how far a shuffle goes, and within which lanes. */
+static void put_shuffled_lanes(const char *mask) {
+    if (one_of(2))
+        put("%u, ", below(32));
+    else
+        put("%%r%u, ", any('r'));
+    const unsigned clamp = below(32), segments = below(32);
+    put("%u, %s;\n", clamp | segments << 8, mask);
+}
+
 /* Of all lanes of a mask, which are those that come by here. */
 static void put_together(const char *mask, bool is_whole_warp) {
     static const char *const sums[] = {"add.u32", "min.s32", "max.u32", "and.b32",
                                        "or.b32",  "xor.b32", "add.s32", "min.u32"};
     static const char *const modes[] = {"up", "down", "bfly", "idx"};
     static const char *const votes[] = {"all", "any", "uni"};
-    switch (below(is_whole_warp ? 6 : 4)) {
+    const unsigned what = below(is_whole_warp ? 6 : 4);
+    if (what == 3 && one_of(2)) {
+        put("match.any.sync.b%s, %s;\n", one_of(2) ? "32 %r1, %r2" : "64 %r3, %d1", mask);
+        return;
+    }
+    const char from = what == 1 || what == 2 ? 'p' : 'r', to = what == 2 ? 'p' : 'r';
+    const unsigned source = any(from);
+    const char *negated = what == 2 && one_of(2) ? "!" : "";
+    const unsigned flag = what >= 3 ? any('p') : 0, target = any(to);
+    switch (what) {
     case 0:
-        put("redux.sync.%s %%r%u, %%r%u, %s;\n", sums[below(8)], any('r'), any('r'), mask);
+        put("redux.sync.%s %%r%u, %%r%u, %s;\n", sums[below(8)], target, source, mask);
         break;
     case 1:
-        put("vote.sync.ballot.b32 %%r%u, %%p%u, %s;\n", any('r'), any('p'), mask);
+        put("vote.sync.ballot.b32 %%r%u, %%p%u, %s;\n", target, source, mask);
         break;
     case 2:
-        put("vote.sync.%s.pred %%p%u, %s%%p%u, %s;\n", votes[below(3)], any('p'),
-            one_of(2) ? "!" : "", any('p'), mask);
+        put("vote.sync.%s.pred %%p%u, %s%%p%u, %s;\n", votes[below(3)], target, negated, source,
+            mask);
         break;
     case 3:
-        if (one_of(2))
-            put("match.any.sync.b%s, %s;\n", one_of(2) ? "32 %r1, %r2" : "64 %r3, %d1", mask);
-        else
-            put("match.all.sync.b32 %%r%u|%%p%u, %%r%u, %s;\n", any('r'), any('p'), any('r'), mask);
+        put("match.all.sync.b32 %%r%u|%%p%u, %%r%u, %s;\n", target, flag, source, mask);
         break;
     default:
-        put("shfl.sync.%s.b32 %%r%u|%%p%u, %%r%u, ", modes[below(4)], any('r'), any('p'), any('r'));
-        if (one_of(2))
-            put("%u, ", below(32));
-        else
-            put("%%r%u, ", any('r'));
-        put("%u, %s;\n", below(32) | below(32) << 8, mask);
+        put("shfl.sync.%s.b32 %%r%u|%%p%u, %%r%u, ", modes[below(4)], target, flag, source);
+        put_shuffled_lanes(mask);
     }
 }
 
@@ -340,16 +366,18 @@ static void put_together(const char *mask, bool is_whole_warp) {
 static void put_block(void) {
     static const char *const ways[] = {"and.pred %p", "or.pred %p", "popc.u32 %r"};
     if (one_of(2)) {
-        const unsigned way = below(3);
-        put("barrier.cta.red.%s%u, 0, %%p%u;\n", ways[way], way == 2 ? any('r') : any('p'),
-            any('p'));
+        const unsigned way = below(3), from = any('p');
+        put("barrier.cta.red.%s%u, 0, %%p%u;\n", ways[way], any(way == 2 ? 'r' : 'p'), from);
         return;
     }
-    put("st.shared.b32 [%%x2+%u], %%r%u;\nbar.sync 0;\n", 4 * below(OWN / 4), any('r'));
+    const unsigned from = any('r'), place = 4 * below(OWN / 4);
+    put("st.shared.b32 [%%x2+%u], %%r%u;\nbar.sync 0;\n", place, from);
+    const unsigned other_place = 4 * below(OWN / 4), to = any('r'),
+                   distance = 1 + below(THREADS - 1);
     put("add.u32 %%x1, %%x4, %u;\nrem.u32 %%x1, %%x1, %u;\nshl.b32 %%x1, %%x1, 6;\nmov.u32 %%x5, "
         "shared;\nadd.u32 %%x1, %%x1, %%x5;\n"
         "ld.shared.b32 %%r%u, [%%x1+%u];\nbar.sync 0;\n",
-        1 + below(THREADS - 1), THREADS, any('r'), 4 * below(OWN / 4));
+        distance, THREADS, to, other_place);
 }
 
 /* Stores all registers, from the address in a register on. */
@@ -423,18 +451,19 @@ static void put_switch(unsigned depth) {
 }
 
 static void put_call(void) {
+    const unsigned wide = any('d'), narrow = any('r'), to = any('r');
     put("{\n.param .b32 a;\n.param .b64 b;\n.param .b32 c;\nst.param.b32 [a], %%r%u;\n"
         "st.param.b64 [b], %%d%u;\n",
-        any('r'), any('d'));
-    put("call (c), f%u, (a, b);\nld.param.b32 %%r%u, [c];\n}\n", below(FUNCTIONS), any('r'));
+        narrow, wide);
+    put("call (c), f%u, (a, b);\nld.param.b32 %%r%u, [c];\n}\n", below(FUNCTIONS), to);
 }
 
-static void put_statement(unsigned depth, const char *mask) {
-    const unsigned what = below(100);
+/* Writes a statement that is not one form, if such a one may be here. */
+static bool put_special(unsigned what, unsigned depth, const char *mask) {
     const bool may_nest = depth < MOST_DEPTH;
     if (what < 53)
-        put_form();
-    else if (what < 56)
+        return false;
+    if (what < 56)
         put_move();
     else if (what < 63)
         put_load();
@@ -455,6 +484,12 @@ static void put_statement(unsigned depth, const char *mask) {
     else if (!in_function && what >= 97)
         put_call();
     else
+        return false;
+    return true;
+}
+
+static void put_statement(unsigned depth, const char *mask) {
+    if (!put_special(below(100), depth, mask))
         put_form();
 }
 
@@ -480,10 +515,11 @@ static void put_registers(void) {
 /* Gives each register a value of the input, which %y0 is the address of. */
 static void put_first_values(void) {
     for (unsigned bank = 1; bank < BANKS; bank++)
-        for (unsigned n = 0; n < banks[bank].count; n++)
-            put("mad.lo.u32 %%x1, %%x0, %u, %u;\nrem.u32 %%x1, %%x1, %d;\n"
-                "mad.wide.u32 %%y2, %%x1, 8, %%y0;\nld.global.b%u %%%c%u, [%%y2];\n",
-                1 + below(9), below(INPUTS), INPUTS, 8 * banks[bank].bytes, banks[bank].letter, n);
+        for (unsigned n = 0; n < banks[bank].count; n++) {
+            put_own_input(9);
+            put("mad.wide.u32 %%y2, %%x1, 8, %%y0;\nld.global.b%u %%%c%u, [%%y2];\n",
+                8 * banks[bank].bytes, banks[bank].letter, n);
+        }
     for (unsigned n = 0; n < banks[0].count; n++)
         put("and.b32 %%x1, %%x0, %u;\nsetp.ne.u32 %%p%u, %%x1, 0;\n", 1u << n, n);
 }
@@ -605,8 +641,8 @@ static void fill_input(uint64_t *input) {
                                     UINT64_C(0x000fffffffffffff)};
     random_state = 12345;
     for (unsigned n = 0; n < INPUTS; n++) {
-        const uint64_t bits =
-            (uint64_t)below(1u << 31) << 33 ^ (uint64_t)below(1u << 31) << 11 ^ below(1u << 16);
+        const uint64_t high = below(1u << 31), middle = below(1u << 31), low = below(1u << 16);
+        const uint64_t bits = high << 33 ^ middle << 11 ^ low;
         const float small = (float)((int)below(4000) - 2000) * 0.125f;
         const double wide = (double)small * 1.000001;
         uint32_t word;
