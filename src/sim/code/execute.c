@@ -443,8 +443,10 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
         .workers = acu_sim_configuration()->seeded ? 1 : acu_sim_configuration()->threads};
     acu_sim_kernel_launch_extents(prepared, launch.grid, launch.block);
     const unsigned threads = launch.block[0] * launch.block[1] * launch.block[2];
+    pthread_mutex_lock(&acu_sim_lock);
     launch.resident =
         prepared->multiprocessors * acu_sim_function_resident(function, threads, prepared->shared);
+    pthread_mutex_unlock(&acu_sim_lock);
     for (unsigned n = 0; n < 3; n++)
         launch.cluster[n] = prepared->cluster[n] ? prepared->cluster[n] : 1;
     if (run_grid(prepared, &launch, &fault))

@@ -54,12 +54,12 @@ unsigned acu_sim_function_registers(const acu_sim_function *function);
 unsigned acu_sim_function_threads(const acu_sim_function *function);
 
 /* Returns how many blocks of so many threads and bytes of dynamic shared memory a multiprocessor
- * holds at once; 0 if it cannot run even one. */
+ * holds at once; 0 if it cannot run even one. Under the lock, as it may make the estimate. */
 unsigned acu_sim_function_occupancy(const acu_sim_function *function, unsigned threads,
                                     size_t shared);
 
 /* Returns how many of them run at once here: no fewer than on a GPU, as blocks may wait for each
- * other, so an estimate that may be too large does not count. */
+ * other, so an estimate that may be too large does not count. Under the lock, too. */
 unsigned acu_sim_function_resident(const acu_sim_function *function, unsigned threads,
                                    size_t shared);
 
