@@ -4,6 +4,7 @@
 #include "alone.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -546,6 +547,33 @@ TEST(a_grid_that_counts_clusters) {
         assert_int_equal(words[block], block < 6 ? 602 : 0);
 }
 
+/* A grid of clusters has more blocks than the numbers in a launch, and a block of one thread stands
+ * for one that may be larger than the device's: their limits are those of all launches. */
+TEST(extents_that_a_kernel_multiplies) {
+    static const struct {
+        const char *directives;
+        unsigned grid;
+    } cases[] = {
+        {".blocksareclusters .reqntid 1 .reqnctapercluster 8", 1u << 29}, /* 2^32 blocks */
+        {".blocksareclusters .reqntid 1 .reqnctapercluster 8", (1u << 29) + 1},
+        {".blocksareclusters .reqntid 1 .reqnctapercluster 2", 1u << 30},
+        {".reqntid 2048", 1},
+        {".reqntid 65536, 65536", 1}, /* 2^32 threads */
+    };
+    char text[512];
+    CUdeviceptr at = 0;
+    void *args[] = {&at};
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        snprintf(text, sizeof text,
+                 ".version 9.0\n.target sm_90\n.address_size 64\n"
+                 ".visible .entry k(.param .u64 p) %s\n{\nret;\n}\n",
+                 cases[n].directives);
+        CUmodule module = load_text(text);
+        assert_int_equal(launch(module, "k", cases[n].grid, 1, args), CUDA_ERROR_INVALID_VALUE);
+        OK(cuModuleUnload(module));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_of_a_worker_fails), /* a fork has no CUDA where others began it */
@@ -562,6 +590,7 @@ int main(void) {
         C(parameters_that_are_aligned),
         C(addresses_of_constants),
         C(a_grid_that_counts_clusters),
+        C(extents_that_a_kernel_multiplies),
         C(a_barrier_of_the_grid),
         C(memory_of_the_heap),
         C(the_heap_has_a_limit),

@@ -25,6 +25,7 @@
 #include "sim/stream/op.h"
 #include "sim/stream/stream.h"
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,17 +176,23 @@ _Noreturn void acu_sim_kernel_end(const acu_sim_launch *launch, const char *what
     longjmp(launch->run->end, 1);
 }
 
+/* Writes how many blocks a launch has where so many are asked for; UINT_MAX where that is more. */
+static void count_blocks(const acu_sim_entry *entry, const unsigned asked[3], unsigned grid[3]) {
+    for (unsigned n = 0; n < 3; n++) {
+        const bool is_multiple = entry->blocks_are_clusters && entry->cluster[n];
+        const uint64_t blocks = (uint64_t)asked[n] * (is_multiple ? entry->cluster[n] : 1);
+        grid[n] = blocks < UINT_MAX ? (unsigned)blocks : UINT_MAX;
+    }
+}
+
 void acu_sim_kernel_launch_extents(const acu_sim_kernel_launch *prepared, unsigned grid[3],
                                    unsigned block[3]) {
     const acu_sim_entry *entry = prepared->function->entry;
     const unsigned *asked = prepared->block;
     const bool is_one = asked[0] == 1 && asked[1] == 1 && asked[2] == 1;
-    for (unsigned n = 0; n < 3; n++) {
-        grid[n] = prepared->grid[n];
-        if (entry->blocks_are_clusters && entry->cluster[n])
-            grid[n] *= entry->cluster[n];
+    count_blocks(entry, prepared->grid, grid);
+    for (unsigned n = 0; n < 3; n++)
         block[n] = is_one && entry->threads[n] ? entry->threads[n] : asked[n];
-    }
 }
 
 /* Calls the function, which must not call CUDA: `in_callback` makes that fail. */
@@ -282,13 +289,14 @@ static cudaError_t refuse_threads(const acu_sim_entry *entry, size_t threads) {
 static cudaError_t validate_block(const acu_sim_kernel_launch *prepared,
                                   const acu_sim_device *device) {
     const acu_sim_entry *entry = prepared->function->entry;
-    size_t threads = volume(prepared->block);
-    if (!is_within_limits(device, prepared->block, cudaDevAttrMaxBlockDimX) ||
+    unsigned grid[3], block[3];
+    acu_sim_kernel_launch_extents(prepared, grid, block);
+    size_t threads = volume(block);
+    if (!is_within_limits(device, block, cudaDevAttrMaxBlockDimX) ||
         threads > (size_t)acu_sim_device_attribute(device, cudaDevAttrMaxThreadsPerBlock))
-        return refuse_size("block", prepared->block, device);
-    /* A block of one thread stands for the block that the kernel was compiled for. */
-    for (int i = 0; entry->threads[0] && threads > 1 && i < 3; i++)
-        if (prepared->block[i] != entry->threads[i])
+        return refuse_size("block", block, device);
+    for (int i = 0; entry->threads[0] && i < 3; i++)
+        if (block[i] != entry->threads[i])
             return refuse_threads(entry, threads);
     if (entry->max_threads[0] && threads > volume(entry->max_threads))
         return refuse_threads(entry, threads);
@@ -336,11 +344,11 @@ static cudaError_t validate(acu_sim_kernel_launch *prepared, const acu_sim_devic
     if (attributes == cudaErrorInvalidClusterSize && !in_graph)
         SIM_TRY(validate_block(prepared, device));
     SIM_TRY(attributes);
-    if (!is_within_limits(device, prepared->grid, cudaDevAttrMaxGridDimX))
-        return refuse_size("grid", prepared->grid, device);
-    SIM_TRY(validate_block(prepared, device));
     unsigned grid[3], block[3];
     acu_sim_kernel_launch_extents(prepared, grid, block);
+    if (!is_within_limits(device, grid, cudaDevAttrMaxGridDimX))
+        return refuse_size("grid", grid, device);
+    SIM_TRY(validate_block(prepared, device));
     SIM_TRY(acu_sim_function_validate_cluster(prepared->function, grid, prepared->cluster));
     if (in_graph)
         SIM_TRY(validate_shared(prepared));
@@ -541,8 +549,10 @@ static void release_launch(acu_sim_op *op) {
 
 bool acu_sim_kernel_launch_set_grid(acu_sim_kernel_launch *prepared, const unsigned grid[3],
                                     bool only_asks) {
+    unsigned blocks[3];
+    count_blocks(prepared->function->entry, grid, blocks);
     const bool good =
-        is_within_limits(prepared->function->module->device, grid, cudaDevAttrMaxGridDimX);
+        is_within_limits(prepared->function->module->device, blocks, cudaDevAttrMaxGridDimX);
     if (good && !only_asks)
         memcpy(prepared->grid, grid, sizeof prepared->grid);
     return good;
