@@ -842,6 +842,8 @@ TEST(what_printf_prints) {
     assert_string_equal(text, "[300] [%zu]");
     assert_int_equal(print("[%.*f] [%-8.3Lf]", words, sizeof words, text, sizeof text), 0);
     assert_string_equal(text, "[%.*f] [%-8.3Lf]");
+    assert_int_equal(print("[%L*d]", words, sizeof words, text, sizeof text), 0);
+    assert_string_equal(text, "[%L*d]");
     assert_int_equal(print("[%%] [%5%] [%q] [%]", words, sizeof words, text, sizeof text), 0);
     assert_string_equal(text, "[%] [%5%] [%q] [%]");
     assert_int_equal(print("[%s]", &nothing, sizeof nothing, text, sizeof text), 1);

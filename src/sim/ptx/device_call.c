@@ -77,8 +77,8 @@ static uint64_t next_argument(ptx_warp *w, const ptx_op *op, unsigned lane, uint
 
 /* Copies one conversion, from % to its letter, without the lengths. `bytes` gets how long an
  * integer is: 8 for l, 2 for h, 1 for hh. An asterisk is replaced by its argument. Other lengths,
- * as z and L, are none to a GPU, nor are precisions that are arguments: what it does not `know` it
- * prints as it stands. Returns what is behind it. */
+ * as z and L, are none to a GPU, nor are precisions that are arguments: where it does not know the
+ * conversion (`knows` is false then), it prints it as it stands. Returns what is behind it. */
 static const char *read_conversion(ptx_warp *w, const ptx_op *op, unsigned lane, const char *at,
                                    uint64_t *arguments, char *conversion, size_t room,
                                    unsigned *bytes, bool *knows) {
@@ -88,7 +88,7 @@ static const char *read_conversion(ptx_warp *w, const ptx_op *op, unsigned lane,
     for (conversion[used++] = *at++; *at; at++) {
         if (*at == '*') {
             int width = (int)next_argument(w, op, lane, arguments, 4);
-            *knows = at[-1] != '.';
+            *knows &= at[-1] != '.';
             used += (size_t)snprintf(conversion + used, room - used, "%d", width);
         } else if (*at == 'l') {
             *bytes = 8;
