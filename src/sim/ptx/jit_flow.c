@@ -87,6 +87,7 @@ static void write_end(ptx_making *m, uint32_t pc, ptx_jit_end end) {
     memcpy(m->groups, now, sizeof now);
     acu_x86_long(x, X86_MOV, X86_RAX, acu_jit_in_frame(offsetof(jit_frame, split)));
     acu_x86_word_by(x, X86_MOV, x86_at(X86_RAX, offsetof(ptx_split, pc)), (int32_t)pc);
+    acu_x86_word_by(x, X86_MOV, acu_jit_in_warp(offsetof(ptx_warp, is_plain)), 0);
     acu_x86_word_by(x, X86_MOV, x86_in(X86_R8), end);
     acu_x86_land(x, acu_x86_jump(x, X86_ALWAYS), m->exit);
 }
