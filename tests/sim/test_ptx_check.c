@@ -180,6 +180,12 @@ TEST(atomic_operations_beside_reads) {
         found("race", SHARED("0", ZERO "bar.sync 0;\n" READ "atom.shared.or.b32 %r5, [s], 1;\n"), 1,
               64),
         0);
+    /* Shared memory keeps a sum that is not normal, which is a change, too. */
+    assert_int_not_equal(
+        found("race",
+              SHARED("0", ZERO "bar.sync 0;\n" READ "atom.shared.add.f32 %r5, [s], 0f00000001;\n"),
+              1, 64),
+        0);
 }
 
 TEST(stores_to_one_place) {

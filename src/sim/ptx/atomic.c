@@ -204,17 +204,26 @@ static change_lanes *changer_of(ptx_change change, ptx_type type) {
     return change_any;
 }
 
-uint64_t acu_ptx_change(ptx_change change, ptx_type type, char *at, uint64_t b, uint64_t c) {
+static uint64_t change_one(ptx_change change, ptx_type type, char *at, uint64_t b, uint64_t c,
+                           bool shared) {
     const ptx_atomic a = {
         .change = change, .type = type, .size = (unsigned)acu_ptx_type_size(type)};
     _Alignas(8) char values[3][8] = {{0}}; /* b, c, and what was there */
     uint64_t old;
     memcpy(values[0], &b, sizeof b);
     memcpy(values[1], &c, sizeof c);
-    change_any(&a,
-               &(lanes_of){.at = at, .lanes = 1, .b = values[0], .c = values[1], .d = values[2]});
+    change_any(&a, &(lanes_of){.at = at,
+                               .lanes = 1,
+                               .b = values[0],
+                               .c = values[1],
+                               .d = values[2],
+                               .shared = shared});
     memcpy(&old, values[2], sizeof old);
     return old;
+}
+
+uint64_t acu_ptx_change(ptx_change change, ptx_type type, char *at, uint64_t b, uint64_t c) {
+    return change_one(change, type, at, b, c, false);
 }
 
 bool acu_ptx_is_reduction(ptx_change change, ptx_type type) {
@@ -242,6 +251,10 @@ static uint64_t get(const ptx_warp *w, ptx_slot slot, unsigned lane, unsigned si
     return value;
 }
 
+static bool is_shared(const ptx_warp *w, const char *at) {
+    return (size_t)(at - w->block->shared) < w->block->shared_bytes;
+}
+
 bool acu_ptx_atomic_changes(const ptx_warp *w, const ptx_atomic *a, unsigned lane,
                             const char *bytes) {
     for (unsigned n = 0; n < a->count; n++) {
@@ -249,15 +262,11 @@ bool acu_ptx_atomic_changes(const ptx_warp *w, const ptx_atomic *a, unsigned lan
                  c = a->change == PTX_CHANGE_CAS ? get(w, a->c, lane, a->size) : 0;
         memcpy(&copy, bytes + (size_t)n * a->size, a->size);
         uint64_t old = copy;
-        acu_ptx_change(a->change, a->type, (char *)&copy, b, c);
+        change_one(a->change, a->type, (char *)&copy, b, c, is_shared(w, bytes));
         if (copy != old)
             return true;
     }
     return false;
-}
-
-static bool is_shared(const ptx_warp *w, const char *at) {
-    return (size_t)(at - w->block->shared) < w->block->shared_bytes;
 }
 
 /* Returns the first of the lanes and those after it that have its address. */

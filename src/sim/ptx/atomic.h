@@ -18,7 +18,8 @@ typedef enum ptx_change {
 } ptx_change;
 
 /* Changes an element of memory by `b`, and of a compare-and-swap to `c`, also if another thread of
- * the host changes it at the same time. Returns what was there before. */
+ * the host changes it at the same time. Floats are added as global memory adds them. Returns what
+ * was there before. */
 uint64_t acu_ptx_change(ptx_change change, ptx_type type, char *at, uint64_t b, uint64_t c);
 
 /* Returns whether an asynchronous copy can change elements of the type so. */
