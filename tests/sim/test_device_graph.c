@@ -541,6 +541,47 @@ static unsigned apply(struct cudaGraphKernelNodeUpdate *updates, size_t count, u
     return error;
 }
 
+/* ptxas places parameters otherwise than the PTX does, and a kernel names ptxas's places. */
+static const char moved_parameters[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".visible .entry set(.param .u64 node) { ret; }\n"
+    ".visible .entry moved(.param .u64 to, .param .align 64 .b8 a[64]) {\n"
+    ".reg .b64 %d; .reg .b32 %r;\nld.param.u64 %d, [to];\nld.param.u32 %r, [a];\n"
+    "st.global.u32 [%d], %r;\nret;\n}\n";
+enum { PLACE_OF_A = 48, END_OF_A = PLACE_OF_A + 64 };
+
+/* Sets bytes of both parameters at once, and none where one of them is beyond. */
+static void set_both(const acu_sim_launch *launch, void *const *args) {
+    struct CUgraphDeviceUpdatableNode_st *node =
+        *(struct CUgraphDeviceUpdatableNode_st *const *)args[0];
+    const unsigned char bytes[END_OF_A + 1] = {[PLACE_OF_A] = 7, [PLACE_OF_A + 1] = 1};
+    assert_int_equal(acu_sim_set_node_param(launch, node, 7, bytes + 7, PLACE_OF_A), 0);
+    assert_int_equal(acu_sim_set_node_param(launch, node, 8, bytes, END_OF_A - 7),
+                     cudaErrorInvalidValue);
+}
+
+TEST(kernels_set_bytes_of_several_parameters) {
+    unsigned *list = new_list(), block[16] = {3};
+    cudaLibrary_t own;
+    OK(cudaLibraryLoadData(&own, moved_parameters, NULL, NULL, 0, NULL, NULL, 0));
+    acu_sim_register("set", set_both);
+    cudaGraph_t graph = new_graph();
+    cudaGraphNode_t second = add(graph, NULL, kernel_of(own, "moved"), (void *[]){&list, block});
+    cudaGraphDeviceNode_t handle = make_updatable(second);
+    cudaGraphNode_t first = add(graph, NULL, kernel_of(own, "set"), (void *[]){&handle});
+    OK(cudaGraphAddDependencies(graph, &first, &second, NULL, 1));
+    cudaGraphExec_t exec = instantiate(graph);
+    OK(cudaGraphUpload(exec, NULL));
+    OK(cudaGraphLaunch(exec, NULL));
+    OK(cudaStreamSynchronize(NULL));
+    assert_int_equal(value_at(list), 7 + 256);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    acu_sim_register("set", NULL);
+    OK(cudaLibraryUnload(own));
+    OK(cudaFree(list));
+}
+
 TEST(kernels_apply_updates) {
     unsigned mark, *value = new_memory(sizeof *value);
     OK(cudaMemset(value, 1, 1));
@@ -636,6 +677,7 @@ int main(void) {
         K(refuses_changes_that_cuda_forbids),
         K(updatable_nodes_stay),
         BY_PTX(graphs_go_into_streams_of_graphs),
+        BY_PTX(kernels_set_bytes_of_several_parameters),
         BY_PTX(kernels_apply_updates),
         BY_PTX(refuses_updates_that_cuda_forbids),
         BY_PTX(devices_launch_no_kernels_that_use_the_device_runtime),

@@ -382,13 +382,18 @@ static const void *read_extra(void *const *extra, size_t *size) {
     return buffer;
 }
 
-/* Copies a parameter from a buffer that has them where CUDA says that they are. */
-static void unpack(char *arguments, const acu_sim_param *param, const char *packed, size_t size) {
-    const size_t there = param->offset < size ? size - param->offset : 0;
-    memset(arguments + param->place, 0, param->size);
-    if (there)
-        memcpy(arguments + param->place, packed + param->offset,
-               there < param->size ? there : param->size);
+/* Copies bytes of the parameters, which CUDA says are there from `offset` on, to their places. */
+static void set_parameter_bytes(acu_sim_kernel_launch *prepared, size_t offset, const char *bytes,
+                                size_t size) {
+    const acu_sim_entry *entry = prepared->function->entry;
+    for (size_t i = 0; i < entry->param_count; i++) {
+        const acu_sim_param *p = &entry->params[i];
+        const size_t first = p->offset > offset ? p->offset : offset, own = p->offset + p->size,
+                     all = offset + size, end = own < all ? own : all;
+        if (first < end)
+            memcpy(prepared->arguments + p->place + (first - p->offset), bytes + (first - offset),
+                   end - first);
+    }
 }
 
 static cudaError_t copy_arguments(acu_sim_kernel_launch *prepared, void *const *args,
@@ -407,9 +412,7 @@ static cudaError_t copy_arguments(acu_sim_kernel_launch *prepared, void *const *
                           size, entry->name, entry->param_bytes);
     if (packed) { /* arguments missing at the buffer's end are zeros: CUDA accepts it */
         memset(prepared->arguments, 0, entry->param_room);
-        memcpy(prepared->arguments, packed, size < entry->param_room ? size : entry->param_room);
-        for (size_t i = 0; i < entry->param_count; i++)
-            unpack(prepared->arguments, &entry->params[i], packed, size);
+        set_parameter_bytes(prepared, 0, packed, size);
         return cudaSuccess;
     }
     for (size_t i = 0; i < entry->param_count; i++) {
@@ -560,16 +563,10 @@ bool acu_sim_kernel_launch_set_grid(acu_sim_kernel_launch *prepared, const unsig
 
 bool acu_sim_kernel_launch_set_param(acu_sim_kernel_launch *prepared, size_t offset,
                                      const void *value, size_t size, bool only_asks) {
-    const acu_sim_entry *entry = prepared->function->entry;
-    const size_t room = entry->param_room;
-    for (size_t i = 0; i < entry->param_count; i++)
-        if (offset - entry->params[i].offset < entry->params[i].size) {
-            offset += entry->params[i].place - entry->params[i].offset;
-            break;
-        }
+    const size_t room = prepared->function->entry->param_bytes;
     const bool good = value && offset <= room && size <= room - offset;
     if (good && !only_asks)
-        memcpy(prepared->arguments + offset, value, size);
+        set_parameter_bytes(prepared, offset, value, size);
     return good;
 }
 
