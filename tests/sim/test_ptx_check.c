@@ -150,6 +150,23 @@ TEST(blocks_of_a_cluster) {
         0);
 }
 
+/* Whoever waits for the mbarrier of the memory's own block reads what the other block copied. */
+TEST(copies_between_blocks_of_a_cluster) {
+    assert_int_equal(
+        found("race",
+              CLUSTER("setp.ne.u32 %p1, %r1, 0;\n@%p1 bra A;\nmbarrier.init.shared.b64 [m], 1;\n"
+                      "mbarrier.arrive.expect_tx.shared.b64 %d3, [m], 128;\n"
+                      "A:\n" OWN "fence.proxy.async;\n" MEET "@%p1 bra B;\nmov.u32 %r8, m;\n"
+                      "mapa.shared::cluster.u32 %r8, %r8, %r5;\nmov.u32 %r7, s;\n"
+                      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes "
+                      "[%r6+128], [%r7], 128, [%r8];\nB:\n"
+                      "again: mbarrier.try_wait.parity.acquire.cluster.shared.b64 %p2, [m], 0;\n"
+                      "@!%p2 bra again;\nld.shared.u32 %r8, [%r3+128];\n"
+                      "st.global.u32 [%d2], %r8;\n"),
+              2, 32),
+        0);
+}
+
 TEST(atomic_operations) {
 #define COUNT "atom.shared.add.u32 %r5, [s], 1;\n"
 #define ZERO  "st.shared.u32 [s], 0;\n"
@@ -775,6 +792,7 @@ int main(void) {
         CHECKED(a_write_behind_a_read),
         CHECKED(a_reduction),
         CHECKED(blocks_of_a_cluster),
+        CHECKED(copies_between_blocks_of_a_cluster),
         CHECKED(atomic_operations),
         CHECKED(atomic_operations_beside_reads),
         CHECKED(stores_to_one_place),

@@ -73,6 +73,7 @@ static void check_side(ptx_lowering *l, const place *side, const async_copy *c, 
                                              .reads = !writes || c->reduces,
                                              .writes = writes,
                                              .strong = writes && c->reduces,
+                                             .by_mbarrier = c->has_barrier,
                                              .async = writes && c->size});
 }
 
