@@ -73,7 +73,7 @@ def try_seed(options: argparse.Namespace, seed: int) -> bool | None:
                 print(f"ANYCUDA_SIM={way} LD_LIBRARY_PATH={options.folder} {program}\n{wrong}", flush=True)
                 right = False
         if right:
-            program.unlink()
+            program.unlink(missing_ok=True)
         elif not options.is_sim:
             wrong = build(options, program, *PLAIN) or run(program, options.folder, "")
             print(f"{program} by {' '.join(PLAIN[-3:])}: {wrong or 'right'}", flush=True)
@@ -87,7 +87,7 @@ def build(options: argparse.Namespace, program: Path, *how: str) -> str:
     source = program.with_name(program.name.split("-")[0] + ".cu")
     command = [options.nvcc, *how, str(source), "-o", str(program)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stderr if done.returncode else ""
+    return f"nvcc ended with {done.returncode}\n{done.stderr}" if done.returncode else ""
 
 
 def folder_of(library: Path, out: Path) -> Path:

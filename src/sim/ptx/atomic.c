@@ -251,8 +251,14 @@ static uint64_t get(const ptx_warp *w, ptx_slot slot, unsigned lane, unsigned si
     return value;
 }
 
+/* Returns whether the bytes are shared memory of the block, or of another one of its cluster. */
 static bool is_shared(const ptx_warp *w, const char *at) {
-    return (size_t)(at - w->block->shared) < w->block->shared_bytes;
+    const ptx_cluster *cluster = w->block->cluster;
+    bool any = false;
+    for (unsigned n = 0; n < cluster->count; n++)
+        any |= (uintptr_t)at - (uintptr_t)cluster->blocks[n]->shared <
+               cluster->blocks[n]->shared_bytes;
+    return any;
 }
 
 bool acu_ptx_atomic_changes(const ptx_warp *w, const ptx_atomic *a, unsigned lane,
