@@ -555,6 +555,41 @@ TEST(a_program_that_was_linked_with_libcudadevrt) {
     OK(cudaLibraryUnload(library));
 }
 
+/* nvcc -arch=all-major has PTX of the newest architecture only, which older devices do not run, and
+ * machine code of their own. */
+TEST(ptx_that_is_newer_than_the_device) {
+    static binary fat, linked, one, cubin;
+    static const char newest[] = ".version 9.0\n.target sm_120\n.address_size 64\n" PTX_ADD;
+    const void *files[] = {one.at, NULL};
+    const struct {
+        uint32_t magic, version;
+        const void *binary;
+        const void *const *files;
+    } wrapper = {0x466243b1, 2, linked.at, files};
+    make_cubin(&cubin, 90);
+    const piece pieces[] = {{KIND_CUBIN, 90, 0, cubin.at, cubin.size, 0},
+                            {KIND_PTX, 120, 0, newest, sizeof newest, 0}};
+    make_fat_binary(&fat, pieces, 2);
+    make_fat_binary(&linked, pieces, 1);
+    make_fat_binary(&one, pieces, 2);
+    acu_sim_register("add", NULL);
+    for (int n = 0; n < 2; n++) {
+        cudaLibrary_t library;
+        uint64_t at = 0;
+        uint32_t count = 0;
+        void *args[] = {&at, &at, &at, &count};
+        if (n)
+            OK(load_code(&wrapper, &library));
+        else
+            OK(load_bytes(&fat, &library));
+        SAID(cudaErrorNotSupported,
+             cudaLaunchKernel(kernel_of(library, "add"), dim(1, 1, 1), dim(1, 1, 1), args, 0, NULL),
+             "PTX of compute_120, which a device of 9.0 cannot run: simulate one that can, "
+             "with ANYCUDA_SIM=cc=12.0");
+        OK(cudaLibraryUnload(library));
+    }
+}
+
 /* Files that do not fit together are an error when something of them is needed. */
 TEST(a_program_whose_files_do_not_fit) {
     static binary linked, one, other;
@@ -674,6 +709,7 @@ int main(void) {
         T(a_program_is_linked_again),
         T(a_program_of_several_files_is_executed),
         T(a_program_that_was_linked_with_libcudadevrt),
+        T(ptx_that_is_newer_than_the_device),
         T(a_program_whose_files_do_not_fit),
         T(damaged_machine_code),
         T(damaged_fat_binaries),
