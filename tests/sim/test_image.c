@@ -555,6 +555,11 @@ TEST(a_program_that_was_linked_with_libcudadevrt) {
     OK(cudaLibraryUnload(library));
 }
 
+#define PTX_ENTRY(version, target, body)                                                           \
+    ".version " version "\n.target sm_" target "\n.address_size 64\n"                              \
+    ".visible .entry add(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n)\n{\n" body    \
+    "\n}\n"
+
 /* nvcc -arch=all-major has PTX of the newest architecture only, which older devices do not run, and
  * machine code of their own. */
 TEST(ptx_that_is_newer_than_the_device) {
@@ -586,6 +591,45 @@ TEST(ptx_that_is_newer_than_the_device) {
              cudaLaunchKernel(kernel_of(library, "add"), dim(1, 1, 1), dim(1, 1, 1), args, 0, NULL),
              "PTX of compute_120, which a device of 9.0 cannot run: simulate one that can, "
              "with ANYCUDA_SIM=cc=12.0");
+        OK(cudaLibraryUnload(library));
+    }
+}
+
+/* A kernel whose body is for newer architectures only (#if __CUDA_ARCH__ >= 900) does nothing in
+ * PTX of an older one, and something in the machine code. */
+TEST(ptx_that_does_nothing_beside_machine_code) {
+    static binary fat, cubin;
+    static const char nothing[] = PTX_ENTRY("7.0", "80", "ret;"),
+                      alike[] = PTX_ENTRY("8.0", "90", "ret;"),
+                      some[] = PTX_ENTRY("7.0", "80", "bar.sync 0;\nret;"),
+                      debug[] = PTX_ENTRY("7.0", "80, debug", "ret;");
+    static const struct {
+        const char *text;
+        unsigned arch;
+        cudaError_t result;
+    } cases[] = {{nothing, 80, cudaErrorNotSupported},
+                 {alike, 90, cudaSuccess},
+                 {some, 80, cudaSuccess},
+                 {debug, 80, cudaSuccess}};
+    make_cubin(&cubin, 90);
+    acu_sim_register("add", NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const piece pieces[] = {
+            {KIND_CUBIN, 90, 0, cubin.at, cubin.size, 0},
+            {KIND_PTX, cases[i].arch, 0, cases[i].text, strlen(cases[i].text) + 1, 0}};
+        cudaLibrary_t library;
+        uint64_t at = 0;
+        uint32_t count = 0;
+        void *args[] = {&at, &at, &at, &count};
+        make_fat_binary(&fat, pieces, 2);
+        OK(load_bytes(&fat, &library));
+        assert_int_equal(
+            cudaLaunchKernel(kernel_of(library, "add"), dim(1, 1, 1), dim(1, 1, 1), args, 0, NULL),
+            cases[i].result);
+        if (cases[i].result)
+            expect_reason("its PTX, of compute_80, does nothing, but its machine code of sm_90, "
+                          "which is not simulated, does something");
+        (void)cudaGetLastError();
         OK(cudaLibraryUnload(library));
     }
 }
@@ -710,6 +754,7 @@ int main(void) {
         T(a_program_of_several_files_is_executed),
         T(a_program_that_was_linked_with_libcudadevrt),
         T(ptx_that_is_newer_than_the_device),
+        T(ptx_that_does_nothing_beside_machine_code),
         T(a_program_whose_files_do_not_fit),
         T(damaged_machine_code),
         T(damaged_fat_binaries),
