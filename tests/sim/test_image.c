@@ -215,7 +215,7 @@ TEST(a_device_takes_the_best_of_a_fat_binary) {
     static const struct {
         const char *machine;
         int binary, ptx;
-    } cases[] = {{"cc=9.0", 90, 90},
+    } cases[] = {{"cc=9.0", 90, 80}, /* the PTX is what is executed */
                  {"cc=8.0", 80, 80},
                  {"cc=8.9", 80, 80},
                  {"cc=12.0", 120, 80},
@@ -634,6 +634,34 @@ TEST(ptx_that_does_nothing_beside_machine_code) {
     }
 }
 
+/* What the source has for the PTX's architecture counts, not what it has for the machine code's. */
+TEST(ptx_of_another_architecture_has_its_own_extents) {
+    static binary fat, cubin;
+    static const char text[] =
+        ".version 7.0\n.target sm_80\n.address_size 64\n"
+        ".visible .entry add(.param .u64 a, .param .u64 b, .param .u64 to, .param .u32 n)\n"
+        ".maxntid 384, 1, 1\n{\n.shared .align 4 .b8 s[4096];\n.reg .b32 %r<3>;\n"
+        "mov.u32 %r1, s;\nst.shared.u32 [%r1+4092], %r1;\nret;\n}\n";
+    cudaLibrary_t library;
+    uint64_t at = 0;
+    uint32_t count = 0;
+    void *args[] = {&at, &at, &at, &count};
+    make_cubin(&cubin, 90); /* at most 256 threads, 512 bytes of shared memory */
+    const piece pieces[] = {{KIND_CUBIN, 90, 0, cubin.at, cubin.size, 0},
+                            {KIND_PTX, 80, 0, text, sizeof text, 0}};
+    make_fat_binary(&fat, pieces, 2);
+    acu_sim_register("add", NULL);
+    OK(load_bytes(&fat, &library));
+    const struct cudaFuncAttributes found = attributes_of(library, "add");
+    assert_int_equal(found.maxThreadsPerBlock, 384);
+    assert_int_equal(found.sharedSizeBytes, 4096);
+    assert_int_equal(found.ptxVersion, 80);
+    assert_int_equal(found.binaryVersion, 90);
+    OK(cudaLaunchKernel(kernel_of(library, "add"), dim(1, 1, 1), dim(384, 1, 1), args, 0, NULL));
+    OK(cudaDeviceSynchronize());
+    OK(cudaLibraryUnload(library));
+}
+
 /* Files that do not fit together are an error when something of them is needed. */
 TEST(a_program_whose_files_do_not_fit) {
     static binary linked, one, other;
@@ -755,6 +783,7 @@ int main(void) {
         T(a_program_that_was_linked_with_libcudadevrt),
         T(ptx_that_is_newer_than_the_device),
         T(ptx_that_does_nothing_beside_machine_code),
+        T(ptx_of_another_architecture_has_its_own_extents),
         T(a_program_whose_files_do_not_fit),
         T(damaged_machine_code),
         T(damaged_fat_binaries),

@@ -239,12 +239,31 @@ static void place_params(acu_sim_code_image *image, const acu_sim_code_image *pt
     }
 }
 
+/* Gives kernels all that the PTX says of them. It is of another architecture than the machine code,
+ * for which the source may have other sizes of blocks and of shared memory; programs ask for the
+ * PTX's version to know which, as CUB does. */
+static void take_entries(acu_sim_code_image *image, acu_sim_code_image *ptx) {
+    image->target = ptx->target;
+    for (size_t i = 0; i < ptx->entry_count; i++) {
+        const int index = acu_sim_image_entry(image, ptx->entries[i].name);
+        if (index < 0)
+            continue;
+        const acu_sim_entry machine = image->entries[index];
+        image->entries[index] = ptx->entries[i];
+        image->entries[index].last_exit = machine.last_exit;
+        ptx->entries[i] = machine;
+    }
+}
+
 /* Gives the image, which is machine code and is not executed, the PTX that was `beside` it, which
  * may have variables that the machine code needs no more. */
 static cudaError_t take_text(acu_sim_code_image *image, acu_sim_code_image *beside) {
     if (!add_variables(image, beside))
         return cudaErrorMemoryAllocation;
-    place_params(image, beside);
+    if (beside->target == image->binary && beside->variant == image->variant)
+        place_params(image, beside);
+    else
+        take_entries(image, beside);
     image->references = beside->references;
     image->reference_count = beside->reference_count;
     beside->references = NULL;
