@@ -52,8 +52,8 @@ static bool is_same_watch(const ptx_watch *a, const ptx_watch *b) {
 
 /* Says why PTX that does nothing is not executed, if it is of another architecture than the machine
  * code, which does something: the source has the kernel's body for newer architectures only. */
-static bool refuse_nothing(const acu_sim_code_image *image, const ptx_function *kernel,
-                           acu_sim_entry *entry) {
+static bool refuse_empty(const acu_sim_code_image *image, const ptx_function *kernel,
+                         acu_sim_entry *entry) {
     enum { EXIT_OF_NOTHING = 16 };
     const ptx_module *module = image->ptx;
     char why[512];
@@ -98,7 +98,7 @@ bool acu_sim_execute_prepare(const acu_sim_function *function) {
                             "declares: install NVRTC (libnvrtc.so)");
         return false;
     }
-    if (refuse_nothing(function->module->image, kernel, entry))
+    if (refuse_empty(function->module->image, kernel, entry))
         return false;
     const ptx_result result = acu_ptx_code_make(module, kernel, &watch, &entry->code, &error);
     if (result)
