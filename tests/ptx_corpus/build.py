@@ -1,10 +1,11 @@
 """Builds the programs of own/ with nvcc, each into a folder of its own: OUT/own_NAME/program.
 
-    tests/ptx_corpus/build.py OUT [--nvcc NVCC]
+    tests/ptx_corpus/build.py OUT [--nvcc NVCC] [--options OPTIONS]
 
-They are linked with the shared libcudart, and carry PTX alone. A line `// options: …` in a program replaces the
-architecture. A folder of own/ is a program of several files, the first of which is main.cu. What is newer than its
-sources is left as it is. Exits with 1 if one does not compile, and with 77 where there is no nvcc.
+They are linked with the shared libcudart, and carry PTX alone, or what OPTIONS say (`--options='-arch=sm_90 -G'`). A
+line `// options: …` in a program replaces the architecture, and OPTIONS. A folder of own/ is a program of several
+files, the first of which is main.cu. What is newer than its sources is left as it is. Exits with 1 if one does not
+compile, and with 77 where there is no nvcc.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ OPTIONS = re.compile(r"^// options: (.*)$", re.M)
 ARCHITECTURE = "-arch=compute_80 -code=compute_80"
 
 
-def command(nvcc: str, sources: list[Path], program: Path) -> list[str]:
+def command(nvcc: str, sources: list[Path], program: Path, otherwise: str = ARCHITECTURE) -> list[str]:
     found = OPTIONS.search(sources[0].read_text())
-    options = (found.group(1) if found else ARCHITECTURE).split()
+    options = (found.group(1) if found else otherwise).split()
     files = [str(source) for source in sources]
     return [nvcc, "-cudart", "shared", "-std=c++17", "--extended-lambda", *options, *files, "-o", str(program)]
 
@@ -41,6 +42,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("--nvcc", default=shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc")
+    parser.add_argument("--options", default=ARCHITECTURE, help="nvcc's options, as the architecture")
     options = parser.parse_args()
     if not shutil.which(options.nvcc):
         print(f"there is no nvcc ({options.nvcc}): the programs of {OWN} cannot be built", file=sys.stderr)
@@ -53,7 +55,9 @@ def main() -> int:
         if program.exists() and program.stat().st_mtime > newest:
             continue
         program.parent.mkdir(parents=True, exist_ok=True)
-        built = subprocess.run(command(options.nvcc, sources, program), check=False, capture_output=True, text=True)
+        built = subprocess.run(
+            command(options.nvcc, sources, program, options.options), check=False, capture_output=True, text=True
+        )
         print(f"{name}: {'built' if built.returncode == 0 else 'does not compile'}", flush=True)
         if built.returncode:
             print(built.stderr, file=sys.stderr)

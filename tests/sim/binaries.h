@@ -104,6 +104,7 @@ static inline void put_info_of_add(binary *b) {
     put_param(b, 1, 8, 8);
     put_param(b, 0, 0, 8);
     put_short_attribute(b, 0x1b, 255);
+    put_attribute(b, 0x1c, (const uint32_t[]){16, 80}, 2);
     put_attribute(b, 0x05, threads, 3);
     put_short_attribute(b, 0x19, 28);
     if (cubin_counts_clusters) {

@@ -215,7 +215,7 @@ TEST(a_device_takes_the_best_of_a_fat_binary) {
     static const struct {
         const char *machine;
         int binary, ptx;
-    } cases[] = {{"cc=9.0", 90, 90},
+    } cases[] = {{"cc=9.0", 90, 80}, /* the PTX is what is executed */
                  {"cc=8.0", 80, 80},
                  {"cc=8.9", 80, 80},
                  {"cc=12.0", 120, 80},
@@ -555,6 +555,113 @@ TEST(a_program_that_was_linked_with_libcudadevrt) {
     OK(cudaLibraryUnload(library));
 }
 
+#define PTX_ENTRY(version, target, body)                                                           \
+    ".version " version "\n.target sm_" target "\n.address_size 64\n"                              \
+    ".visible .entry add(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n)\n{\n" body    \
+    "\n}\n"
+
+/* nvcc -arch=all-major has PTX of the newest architecture only, which older devices do not run, and
+ * machine code of their own. */
+TEST(ptx_that_is_newer_than_the_device) {
+    static binary fat, linked, one, cubin;
+    static const char newest[] = ".version 9.0\n.target sm_120\n.address_size 64\n" PTX_ADD;
+    const void *files[] = {one.at, NULL};
+    const struct {
+        uint32_t magic, version;
+        const void *binary;
+        const void *const *files;
+    } wrapper = {0x466243b1, 2, linked.at, files};
+    make_cubin(&cubin, 90);
+    const piece pieces[] = {{KIND_CUBIN, 90, 0, cubin.at, cubin.size, 0},
+                            {KIND_PTX, 120, 0, newest, sizeof newest, 0}};
+    make_fat_binary(&fat, pieces, 2);
+    make_fat_binary(&linked, pieces, 1);
+    make_fat_binary(&one, pieces, 2);
+    acu_sim_register("add", NULL);
+    for (int n = 0; n < 2; n++) {
+        cudaLibrary_t library;
+        uint64_t at = 0;
+        uint32_t count = 0;
+        void *args[] = {&at, &at, &at, &count};
+        if (n)
+            OK(load_code(&wrapper, &library));
+        else
+            OK(load_bytes(&fat, &library));
+        SAID(cudaErrorNotSupported,
+             cudaLaunchKernel(kernel_of(library, "add"), dim(1, 1, 1), dim(1, 1, 1), args, 0, NULL),
+             "PTX of compute_120, which a device of 9.0 cannot run: simulate one that can, "
+             "with ANYCUDA_SIM=cc=12.0");
+        OK(cudaLibraryUnload(library));
+    }
+}
+
+/* A kernel whose body is for newer architectures only (#if __CUDA_ARCH__ >= 900) does nothing in
+ * PTX of an older one, and something in the machine code. */
+TEST(ptx_that_does_nothing_beside_machine_code) {
+    static binary fat, cubin;
+    static const char nothing[] = PTX_ENTRY("7.0", "80", "ret;"),
+                      alike[] = PTX_ENTRY("8.0", "90", "ret;"),
+                      some[] = PTX_ENTRY("7.0", "80", "bar.sync 0;\nret;"),
+                      debug[] = PTX_ENTRY("7.0", "80, debug", "ret;");
+    static const struct {
+        const char *text;
+        unsigned arch;
+        cudaError_t result;
+    } cases[] = {{nothing, 80, cudaErrorNotSupported},
+                 {alike, 90, cudaSuccess},
+                 {some, 80, cudaSuccess},
+                 {debug, 80, cudaSuccess}};
+    make_cubin(&cubin, 90);
+    acu_sim_register("add", NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const piece pieces[] = {
+            {KIND_CUBIN, 90, 0, cubin.at, cubin.size, 0},
+            {KIND_PTX, cases[i].arch, 0, cases[i].text, strlen(cases[i].text) + 1, 0}};
+        cudaLibrary_t library;
+        uint64_t at = 0;
+        uint32_t count = 0;
+        void *args[] = {&at, &at, &at, &count};
+        make_fat_binary(&fat, pieces, 2);
+        OK(load_bytes(&fat, &library));
+        assert_int_equal(
+            cudaLaunchKernel(kernel_of(library, "add"), dim(1, 1, 1), dim(1, 1, 1), args, 0, NULL),
+            cases[i].result);
+        if (cases[i].result)
+            expect_reason("its PTX, of compute_80, does nothing, but its machine code of sm_90, "
+                          "which is not simulated, does something");
+        (void)cudaGetLastError();
+        OK(cudaLibraryUnload(library));
+    }
+}
+
+/* What the source has for the PTX's architecture counts, not what it has for the machine code's. */
+TEST(ptx_of_another_architecture_has_its_own_extents) {
+    static binary fat, cubin;
+    static const char text[] =
+        ".version 7.0\n.target sm_80\n.address_size 64\n"
+        ".visible .entry add(.param .u64 a, .param .u64 b, .param .u64 to, .param .u32 n)\n"
+        ".maxntid 384, 1, 1\n{\n.shared .align 4 .b8 s[4096];\n.reg .b32 %r<3>;\n"
+        "mov.u32 %r1, s;\nst.shared.u32 [%r1+4092], %r1;\nret;\n}\n";
+    cudaLibrary_t library;
+    uint64_t at = 0;
+    uint32_t count = 0;
+    void *args[] = {&at, &at, &at, &count};
+    make_cubin(&cubin, 90); /* at most 256 threads, 512 bytes of shared memory */
+    const piece pieces[] = {{KIND_CUBIN, 90, 0, cubin.at, cubin.size, 0},
+                            {KIND_PTX, 80, 0, text, sizeof text, 0}};
+    make_fat_binary(&fat, pieces, 2);
+    acu_sim_register("add", NULL);
+    OK(load_bytes(&fat, &library));
+    const struct cudaFuncAttributes found = attributes_of(library, "add");
+    assert_int_equal(found.maxThreadsPerBlock, 384);
+    assert_int_equal(found.sharedSizeBytes, 4096);
+    assert_int_equal(found.ptxVersion, 80);
+    assert_int_equal(found.binaryVersion, 90);
+    OK(cudaLaunchKernel(kernel_of(library, "add"), dim(1, 1, 1), dim(384, 1, 1), args, 0, NULL));
+    OK(cudaDeviceSynchronize());
+    OK(cudaLibraryUnload(library));
+}
+
 /* Files that do not fit together are an error when something of them is needed. */
 TEST(a_program_whose_files_do_not_fit) {
     static binary linked, one, other;
@@ -674,6 +781,9 @@ int main(void) {
         T(a_program_is_linked_again),
         T(a_program_of_several_files_is_executed),
         T(a_program_that_was_linked_with_libcudadevrt),
+        T(ptx_that_is_newer_than_the_device),
+        T(ptx_that_does_nothing_beside_machine_code),
+        T(ptx_of_another_architecture_has_its_own_extents),
         T(a_program_whose_files_do_not_fit),
         T(damaged_machine_code),
         T(damaged_fat_binaries),

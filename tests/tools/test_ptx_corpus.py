@@ -91,6 +91,7 @@ def test_options_in_a_program_replace_the_architecture(tmp_path: Path) -> None:
     assert "-arch=compute_90" in build.command("nvcc", [source], tmp_path / "p")
     source.write_text("// What it does.\n")
     assert "-arch=compute_80" in build.command("nvcc", [source], tmp_path / "p")
+    assert "-arch=sm_90" in build.command("nvcc", [source], tmp_path / "p", "-arch=sm_90 -G")
 
 
 def test_table_counts_by_origin() -> None:

@@ -30,6 +30,7 @@ enum {
     FRAME_BYTES = 0x11,
     PARAM = 0x17,
     PARAM_BYTES = 0x19,
+    EXITS = 0x1c,
     REGISTERS = 0x2f,
     CLUSTER = 0x3d,
     EXPLICIT_CLUSTER = 0x3e,
@@ -280,6 +281,10 @@ static cudaError_t read_attribute(acu_sim_entry *entry, const attribute *a) {
         return read_param(entry, a);
     case PARAM_BYTES:
         entry->param_bytes = a->number;
+        break;
+    case EXITS: /* where each exit is in the code; the last one comes last */
+        if (a->value.size >= 4)
+            entry->last_exit = (unsigned)acu_sim_bytes_number(a->value, a->value.size - 4, 4);
         break;
     case MAX_THREADS:
         read_extents(a, entry->max_threads);

@@ -50,6 +50,26 @@ static bool is_same_watch(const ptx_watch *a, const ptx_watch *b) {
            same_file;
 }
 
+/* Says why PTX that does nothing is not executed, if it is of another architecture than the machine
+ * code, which does something: the source has the kernel's body for newer architectures only. */
+static bool refuse_empty(const acu_sim_code_image *image, const ptx_function *kernel,
+                         acu_sim_entry *entry) {
+    enum { EXIT_OF_NOTHING = 16 };
+    const ptx_module *module = image->ptx;
+    char why[512];
+    if (kernel->instruction_count > 1 || entry->last_exit <= EXIT_OF_NOTHING || module->debug ||
+        (image->binary == module->target && image->variant == module->variant))
+        return false;
+    snprintf(why, sizeof why,
+             "its PTX, of compute_%d, does nothing, but its machine code of sm_%d, which is not "
+             "simulated, does something: compile it to PTX of that architecture, too, with "
+             "-gencode arch=compute_%d%.1s,code=compute_%d%.1s",
+             module->target, image->binary, image->binary, &image->variant, image->binary,
+             &image->variant);
+    entry->why = strdup(why);
+    return true;
+}
+
 bool acu_sim_execute_prepare(const acu_sim_function *function) {
     acu_sim_entry *entry = function->entry;
     ptx_error error = {.text = ""};
@@ -78,6 +98,8 @@ bool acu_sim_execute_prepare(const acu_sim_function *function) {
                             "declares: install NVRTC (libnvrtc.so)");
         return false;
     }
+    if (refuse_empty(function->module->image, kernel, entry))
+        return false;
     const ptx_result result = acu_ptx_code_make(module, kernel, &watch, &entry->code, &error);
     if (result)
         entry->why = strdup(error.text);

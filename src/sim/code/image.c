@@ -186,6 +186,23 @@ static piece find_piece(acu_sim_bytes pieces, int below) {
     return best;
 }
 
+/* Says of which architecture the PTX is that the device cannot run; nothing if there is none. */
+static void name_newer_ptx(acu_sim_bytes pieces, char *why, size_t room) {
+    const int cc = acu_sim_configuration()->cc;
+    piece p, found = {0};
+    while (next_piece(&pieces, &p))
+        if (p.kind == PTX && p.arch > found.arch)
+            found = p;
+    const char *variant = found.flags & FOR_ONE ? "a" : found.flags & FOR_FAMILY ? "f" : "";
+    if (found.arch)
+        snprintf(why, room,
+                 "it has machine code, which is not simulated, and PTX of compute_%d%s, which a "
+                 "device of %d.%d cannot run: simulate one that can, with ANYCUDA_SIM=cc=%d.%d, or "
+                 "compile it to PTX of an older one, too, as -gencode "
+                 "arch=compute_80,code=compute_80",
+                 found.arch, variant, cc / 10, cc % 10, found.arch / 10, found.arch % 10);
+}
+
 /* Moves the variables that the other image does not have to it; false without memory. */
 static bool add_variables(acu_sim_code_image *to, acu_sim_code_image *from) {
     size_t count = to->variable_count + from->variable_count + 1;
@@ -222,12 +239,31 @@ static void place_params(acu_sim_code_image *image, const acu_sim_code_image *pt
     }
 }
 
+/* Gives kernels all that the PTX says of them. It is of another architecture than the machine code,
+ * for which the source may have other sizes of blocks and of shared memory; programs ask for the
+ * PTX's version to know which, as CUB does. */
+static void take_entries(acu_sim_code_image *image, acu_sim_code_image *ptx) {
+    image->target = ptx->target;
+    for (size_t i = 0; i < ptx->entry_count; i++) {
+        const int index = acu_sim_image_entry(image, ptx->entries[i].name);
+        if (index < 0)
+            continue;
+        const acu_sim_entry machine = image->entries[index];
+        image->entries[index] = ptx->entries[i];
+        image->entries[index].last_exit = machine.last_exit;
+        ptx->entries[i] = machine;
+    }
+}
+
 /* Gives the image, which is machine code and is not executed, the PTX that was `beside` it, which
  * may have variables that the machine code needs no more. */
 static cudaError_t take_text(acu_sim_code_image *image, acu_sim_code_image *beside) {
     if (!add_variables(image, beside))
         return cudaErrorMemoryAllocation;
-    place_params(image, beside);
+    if (beside->target == image->binary && beside->variant == image->variant)
+        place_params(image, beside);
+    else
+        take_entries(image, beside);
     image->references = beside->references;
     image->reference_count = beside->reference_count;
     beside->references = NULL;
@@ -243,11 +279,13 @@ static cudaError_t take_text(acu_sim_code_image *image, acu_sim_code_image *besi
 
 /* Without PTX that can be read the image stays as it is. */
 static cudaError_t add_text(acu_sim_code_image *image, acu_sim_bytes pieces) {
-    char why[256] = "";
+    char why[512] = "";
     acu_sim_code_image beside = {0};
     reader r = {.image = &beside, .beside = true, .why = why, .room = sizeof why};
     piece ptx = find_piece(pieces, BEST_PTX);
     cudaError_t result = ptx.code.at ? read_piece(&r, &ptx) : cudaErrorInvalidPtx;
+    if (!ptx.code.at)
+        name_newer_ptx(pieces, why, sizeof why);
     if (!result)
         result = take_text(image, &beside);
     else if (why[0])
@@ -345,8 +383,11 @@ cudaError_t acu_sim_image_read_ptx(const void *code, size_t size, acu_sim_code_i
 /* Adds the PTX of one file. Files that have machine code only are of a library of NVIDIA's. */
 static cudaError_t add_file(reader *r, acu_sim_link *link, const void *code, bool *is_library) {
     acu_sim_code_image *image;
+    acu_sim_bytes pieces;
     SIM_TRY(acu_sim_image_read_ptx(code, SIZE_MAX, &image, r->why, r->room));
     *is_library |= !image;
+    if (!image && !find_pieces((acu_sim_bytes){code, SIZE_MAX}, &pieces))
+        name_newer_ptx(pieces, r->why, r->room);
     cudaError_t result =
         image ? acu_sim_link_add(link, image, "a file of the program") : cudaSuccess;
     acu_sim_image_release(image);
@@ -386,7 +427,7 @@ typedef struct wrapper {
 /* Adds the files' PTX to machine code that nvcc linked. Without such PTX the image stays as it is.
  */
 static cudaError_t add_linked(acu_sim_code_image *image, const void *const *files) {
-    char why[256] = "";
+    char why[512] = "";
     acu_sim_code_image beside = {0};
     reader r = {.image = &beside, .beside = true, .why = why, .room = sizeof why};
     cudaError_t result = read_linked(&r, files);

@@ -23,6 +23,7 @@ typedef struct acu_sim_entry {
     unsigned max_registers, min_blocks;
     unsigned registers;    /* of a thread, by the machine code; 0: not known */
     unsigned estimate;     /* of them; 0: not made yet */
+    unsigned last_exit;    /* bytes of the machine code before it; 0: not known */
     size_t shared, local;  /* bytes of static shared memory, of local memory */
     bool explicit_cluster; /* every launch has clusters */
     bool blocks_are_clusters;

@@ -30,6 +30,7 @@ template <typename T> T *on_device(size_t count, const T *from = nullptr) {
         CALL(cudaMemcpy(memory, from, count * sizeof(T), cudaMemcpyHostToDevice));
     else
         CALL(cudaMemset(memory, 0, count * sizeof(T)));
+    CALL(cudaStreamSynchronize(0)); // with --default-stream per-thread other streams do not wait
     return memory;
 }
 
