@@ -112,9 +112,9 @@ static uint32_t finish(const video *v, int64_t wide, uint32_t c) {
 /* A GPU saturates a part of the result to the largest value alone, also what is negative, and parts
  * of shifts as whole words. */
 static int64_t saturate(const video *v, int64_t value) {
-    const int64_t most = (INT64_C(1) << (v->merge_bits - v->d_signed)) - 1;
     if (v->second != MERGE || v->operation == VSHL || v->operation == VSHR)
         return clamp(value, 32, v->d_signed);
+    const int64_t most = (INT64_C(1) << (v->merge_bits - v->d_signed)) - 1;
     return value < 0 || value > most ? most : value;
 }
 
