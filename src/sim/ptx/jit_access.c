@@ -376,7 +376,8 @@ static void check_row_in_shared(ptx_making *m, jit_aside *aside, unsigned size) 
     acu_x86_long(x, X86_ADD, X86_R8, x86_at(X86_RCX, offsetof(ptx_block, shared)));
 }
 
-/* The same of the allocation that the operation accessed last. */
+/* Leaves where a row of elements that begins at RDX is not in the allocation that the operation
+ * accessed last; adds to R8 what leads from addresses to bytes. */
 static void check_row_in_global(ptx_making *m, jit_aside *aside, const ptx_op *op) {
     x86 *x = &m->x;
     const size_t site = op->site * sizeof(ptx_site);
