@@ -18,8 +18,7 @@ WAYS = {"machine code": "jit=1", "AVX2": "jit=avx2", "interpreter": "jit=0"}
 def table(program: Path) -> list[str]:
     library, why = find_pocl(program)
     runs = {way: measure(program, f"threads=1,{jit}", library) for way, jit in WAYS.items()}
-    two = measure(program, "threads=2", None, "--wall")
-    one = measure(program, "threads=1", None, "--wall")
+    one, two = (measure(program, f"threads={n}", None, "--wall", "--behind", "20") for n in (1, 2))
     lines = ["PoCL: " + (why or str(library)), ""]
     lines.append(
         "| kernel | " + " | ".join(f"{way}: ms, G/s" for way in WAYS) + " | C / it | PoCL / it | two threads |"
