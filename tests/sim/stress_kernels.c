@@ -1,8 +1,9 @@
 /*
  * Kernels at the same time: threads of the program launch them on streams of their own, for some
  * seconds, and compare what the kernels have counted. They print, take memory, launch kernels and
- * graphs, wait for each other and by the clock. `stress_kernels PTX SECONDS`; what the kernels
- * print goes to stdout.
+ * graphs, wait for each other and by the clock. Before that, threads launch the kernels of
+ * libraries that have just been loaded, which is when the simulator first looks into each of them.
+ * `stress_kernels PTX SECONDS`; what the kernels print goes to stdout.
  */
 #include <anycuda/cudart.h>
 #include <anycuda/sim.h>
@@ -16,6 +17,7 @@
 #include <time.h>
 
 enum { THREADS = 6, BLOCKS = 8, BLOCK = 64, COUNTERS = 16 + BLOCKS };
+enum { LIBRARIES = 40, FIRST_THREADS = 2 };
 
 /* A kernel, and what its first two counters have afterwards. */
 typedef struct job {
@@ -51,6 +53,19 @@ typedef struct worker {
     cudaStream_t stream;
     unsigned *counters, *host;
 } worker;
+
+static void start(worker *workers, unsigned count, void *(*run)(void *data)) {
+    for (unsigned i = 0; i < count; i++) {
+        workers[i].number = i;
+        if (pthread_create(&workers[i].thread, NULL, run, &workers[i]))
+            abort();
+    }
+}
+
+static void join(worker *workers, unsigned count) {
+    for (unsigned i = 0; i < count; i++)
+        pthread_join(workers[i].thread, NULL);
+}
 
 static cudaKernel_t kernel_of(const char *name) {
     cudaKernel_t kernel;
@@ -109,11 +124,55 @@ static void run_graph(worker *w) {
     TRY(cudaGraphExecDestroy(inner));
 }
 
-static void *work(void *data) {
-    worker *w = data;
+static void begin(worker *w) {
     TRY(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking));
     TRY(cudaMalloc((void **)&w->counters, COUNTERS * sizeof *w->counters));
     TRY(cudaMallocHost((void **)&w->host, COUNTERS * sizeof *w->host));
+}
+
+static void end(worker *w) {
+    TRY(cudaFreeHost(w->host));
+    TRY(cudaFree(w->counters));
+    TRY(cudaStreamDestroy(w->stream));
+}
+
+/* ---- the first launches of a library ---- */
+
+static pthread_barrier_t loaded, launched_all;
+
+static void *launch_first(void *data) {
+    worker *w = data;
+    begin(w);
+    for (unsigned n = 0; n < LIBRARIES; n++) {
+        pthread_barrier_wait(&loaded);
+        for (unsigned i = 0; i < JOBS; i++)
+            run_job(w, &jobs[(i + w->number) % JOBS]);
+        pthread_barrier_wait(&launched_all);
+    }
+    end(w);
+    return NULL;
+}
+
+static void run_first_launches(worker *workers, const char *ptx) {
+    pthread_barrier_init(&loaded, NULL, FIRST_THREADS + 1);
+    pthread_barrier_init(&launched_all, NULL, FIRST_THREADS + 1);
+    start(workers, FIRST_THREADS, launch_first);
+    for (unsigned n = 0; n < LIBRARIES; n++) {
+        TRY(cudaLibraryLoadFromFile(&library, ptx, NULL, NULL, 0, NULL, NULL, 0));
+        pthread_barrier_wait(&loaded);
+        pthread_barrier_wait(&launched_all);
+        TRY(cudaLibraryUnload(library));
+    }
+    join(workers, FIRST_THREADS);
+    pthread_barrier_destroy(&loaded);
+    pthread_barrier_destroy(&launched_all);
+}
+
+/* ---- for some seconds ---- */
+
+static void *work(void *data) {
+    worker *w = data;
+    begin(w);
     for (unsigned n = w->number; !atomic_load(&stop); n++) {
         if (n % (JOBS + 1) < JOBS)
             run_job(w, &jobs[n % (JOBS + 1)]);
@@ -121,9 +180,7 @@ static void *work(void *data) {
             run_graph(w);
         atomic_fetch_add(&launched, 1);
     }
-    TRY(cudaFreeHost(w->host));
-    TRY(cudaFree(w->counters));
-    TRY(cudaStreamDestroy(w->stream));
+    end(w);
     return NULL;
 }
 
@@ -132,16 +189,12 @@ int main(int argc, char **argv) {
     static worker workers[THREADS];
     if (argc < 2)
         return 2;
+    run_first_launches(workers, argv[1]);
     TRY(cudaLibraryLoadFromFile(&library, argv[1], NULL, NULL, 0, NULL, NULL, 0));
-    for (unsigned i = 0; i < THREADS; i++) {
-        workers[i].number = i;
-        if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
-            abort();
-    }
+    start(workers, THREADS, work);
     nanosleep(&time, NULL);
     atomic_store(&stop, true);
-    for (unsigned i = 0; i < THREADS; i++)
-        pthread_join(workers[i].thread, NULL);
+    join(workers, THREADS);
     TRY(cudaLibraryUnload(library));
     fprintf(stderr, "stress_kernels: %lu rounds by %d threads\n", atomic_load(&launched), THREADS);
     return acu_sim_leaks(1) != 0;
