@@ -1,9 +1,11 @@
 /*
  * Reads each form of each instruction of the PTX manual with each of its types, as cells.txt has
  * them: what is said to be executed is lowered, and what is said to be refused is refused by its
- * name. Of each instruction of targets.txt the first .target is refused, the second is not.
+ * name. Each instruction of targets.txt is refused for the first .version and .target, and is not
+ * for the second.
  * ptx_cells CELLS TARGETS
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,15 +23,15 @@ static void fail(const char *const *cell, const char *what, const char *why) {
 }
 
 /* The text is that of tools/ptx_coverage.py, which ptxas reads. */
-static void write_text(char *text, size_t room, const char *const *cell) {
-    const int is_old = strcmp(cell[3], "sm_60") == 0;
+static void write_text(char *text, size_t room, const char *version, const char *const *cell) {
+    const bool has_b128 = strcmp(version, "8.3") >= 0;
     snprintf(text, room,
              ".version %s\n.target %s\n.address_size 64\n.shared .align 128 .b8 s[1024];\n"
              ".global .align 128 .b8 m[1024];\n.func function() { ret; }\n"
              ".visible .entry k(.param .b64 param) {\n.reg .pred %%p<9>; .reg .b8 %%b<9>; .reg "
              ".b16 %%h<9>; "
              ".reg .b32 %%r<40>; .reg .b64 %%d<9>;%s\n%s\nLABEL:\nret;\n}\n",
-             is_old ? "6.0" : "9.0", cell[3], is_old ? "" : " .reg .b128 %q<5>;", cell[4]);
+             version, cell[3], has_b128 ? " .reg .b128 %q<5>;" : "", cell[4]);
 }
 
 /* Validates and lowers the kernel. Returns NULL, or why it is not executed, in `error`. */
@@ -51,7 +53,7 @@ static void read_cell(const char *const *cell) {
     char text[2 * LINE];
     ptx_module *module = NULL;
     ptx_error error = {.text = ""};
-    write_text(text, sizeof text, cell);
+    write_text(text, sizeof text, strcmp(cell[3], "sm_60") == 0 ? "6.0" : "9.0", cell);
     if (acu_ptx_parse(text, strlen(text), PTX_NEWEST, &module, &error)) {
         fail(cell, "cannot be read", error.text);
         return;
@@ -70,26 +72,33 @@ static void read_cell(const char *const *cell) {
     acu_ptx_module_free(module);
 }
 
-/* Reads the instruction for the target. Returns whether that is refused as too old. */
-static int is_too_old(const char *target, const char *instruction) {
-    const char *const cell[FIELDS] = {"", "", "", target, instruction};
+/* Reads the instruction in a text with the head, as 9.0 sm_60. Returns whether that is refused as
+ * too old. */
+static bool is_too_old(const char *head, const char *instruction) {
+    const char version[] = {head[0], head[1], head[2], '\0'};
+    const char *const cell[FIELDS] = {"", "", "", head + 4, instruction};
     char text[2 * LINE];
     ptx_module *module = NULL;
     ptx_error error = {.text = ""};
-    write_text(text, sizeof text, cell);
-    const ptx_result result = acu_ptx_parse(text, strlen(text), PTX_NEWEST, &module, &error);
-    if (result || (acu_ptx_validate(module, &error) && !strstr(error.text, ".target")))
+    write_text(text, sizeof text, version, cell);
+    ptx_result result = acu_ptx_parse(text, strlen(text), PTX_NEWEST, &module, &error);
+    if (!result)
+        result = acu_ptx_validate(module, &error);
+    const bool is_old = strstr(error.text, "requires .target") ||
+                        strstr(error.text, "requires PTX ISA .version") ||
+                        strstr(error.text, "not supported on .target");
+    if (result && !is_old)
         fail(cell, "is refused otherwise", error.text);
     acu_ptx_module_free(module);
-    return error.text[0] && strstr(error.text, ".target");
+    return result && is_old;
 }
 
-static void read_target(const char *const *row) {
+static void read_head(const char *const *row) {
     const char *const cell[FIELDS] = {"", "", "", row[0], row[2]};
     if (!is_too_old(row[0], row[2]))
-        fail(cell, "is not refused", "the target is too old");
+        fail(cell, "is not refused", "the head is too old");
     if (is_too_old(row[1], row[2]))
-        fail(cell, "is refused for a later target", row[1]);
+        fail(cell, "is refused for a later head", row[1]);
 }
 
 /* Splits a line at its tabulators, into so many fields. */
@@ -130,7 +139,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     const int cells = read_rows(argv[1], FIELDS, read_cell),
-              targets = read_rows(argv[2], 3, read_target);
+              targets = read_rows(argv[2], 3, read_head);
     printf("%d cells, %d targets, %d wrong\n", cells, targets, failures);
     return cells > 0 && targets > 0 && !failures ? 0 : 1;
 }

@@ -85,6 +85,57 @@ TEST(the_log_says_what_is_wrong) {
     }
 }
 
+/* Each word of PTX has the version that has it first, as ptxas says. */
+TEST(words_that_a_version_lacks) {
+    static const struct {
+        const char *version, *target, *rest, *log; /* an empty log: the text is not refused */
+    } texts[] = {
+        {"7.7", "sm_90", ".entry k() { ret; }",
+         "line 2; error   : PTX .version 7.7 does not support .target sm_90"},
+        {"7.8", "sm_90a", ".entry k() { ret; }",
+         "PTX .version 7.8 does not support .target sm_90a"},
+        {"7.8", "sm_90", ".entry k() { ret; }", ""},
+        {"8.0", "sm_90a", ".entry k() { ret; }", ""},
+        {"6.9", "sm_80", ".entry k() { ret; }", "PTX .version 6.9 does not support .target sm_80"},
+        {"8.7", "sm_90", ".entry k() .reqntid 32 .reqnctapercluster 2 .blocksareclusters { ret; }",
+         "Feature '.blocksareclusters' requires PTX ISA .version 9.0 or later"},
+        {"9.0", "sm_90", ".entry k() .reqntid 32 .reqnctapercluster 2 .blocksareclusters { ret; }",
+         ""},
+        {"6.2", "sm_50", ".func f() { ret; }\n.func g();\n.alias g, f;",
+         "line 6; error   : Feature '.alias' requires PTX ISA .version 6.3 or later"},
+        {"6.3", "sm_50", ".func f() { ret; }\n.func g();\n.alias g, f;", ""},
+        {"6.3", "sm_50", ".func f() .noreturn { trap; }",
+         "Feature '.noreturn' requires PTX ISA .version 6.4 or later"},
+        {"6.4", "sm_50", ".func f() .noreturn { trap; }", ""},
+        {"4.3", "sm_50", ".common .global .b32 x;",
+         "Feature '.common directive' requires PTX ISA .version 5.0 or later"},
+        {"5.0", "sm_50", ".common .global .b32 x;", ""},
+        {"7.5", "sm_80", ".entry k() {\n.reg .b32 %r1;\nmov.u32 %r1, %reserved_smem_offset_cap;\n}",
+         "line 6; error   : Feature '%reserved_smem_offset_cap' requires PTX ISA .version 7.6 or "
+         "later"},
+        {"7.6", "sm_75", ".entry k() {\n.reg .b32 %r1;\nmov.u32 %r1, %reserved_smem_offset_cap;\n}",
+         "Feature '%reserved_smem_offset_cap' requires .target sm_80 or higher"},
+        {"7.6", "sm_80", ".entry k() {\n.reg .b32 %r1;\nmov.u32 %r1, %reserved_smem_offset_cap;\n}",
+         ""},
+        {"7.8", "sm_90", ".entry k() {\n.reg .b64 %d1;\nmov.u64 %d1, %current_graph_exec;\n}",
+         "Feature '%current_graph_exec' requires PTX ISA .version 8.0 or later"},
+    };
+    for (size_t n = 0; n < sizeof texts / sizeof *texts; n++) {
+        char log[500] = "", text[500];
+        CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+        void *values[] = {log, (void *)sizeof log};
+        CUmodule module = NULL;
+        snprintf(text, sizeof text, ".version %s\n.target %s\n.address_size 64\n%s\n",
+                 texts[n].version, texts[n].target, texts[n].rest);
+        SAYS(texts[n].log[0] ? CUDA_ERROR_INVALID_PTX : CUDA_SUCCESS,
+             cuModuleLoadDataEx(&module, text, 2, options, values));
+        if (!strstr(log, texts[n].log))
+            fail_msg("'%s' lacks: %s", log, texts[n].log);
+        if (module)
+            OK(cuModuleUnload(module));
+    }
+}
+
 /* What is of clusters needs a target that has them, and fits together, as an H200 says. */
 TEST(clusters_in_ptx) {
     static const struct {
@@ -457,6 +508,7 @@ int main(void) {
         C(modules),
         C(modules_that_are_refused),
         C(the_log_says_what_is_wrong),
+        C(words_that_a_version_lacks),
         C(clusters_in_ptx),
         C(a_variable_that_is_only_declared),
         C(libraries),

@@ -695,9 +695,10 @@ TEST(operands_that_do_not_suit) {
         char text[512];
         CUmodule module = NULL;
         snprintf(text, sizeof text,
-                 HEAD ".shared .u32 s; .const .u32 c;\n.entry k() {\n.reg .f32 %%f<3>; "
-                      ".reg .u32 %%u<3>; .reg .b64 %%d<3>; .reg .b16 %%h<3>; .reg .b8 %%b<3>; "
-                      ".reg .pred %%p<2>;\n%s\nret;\n}\n",
+                 ".version 9.0\n.target sm_90\n.address_size 64\n.shared .u32 s; .const .u32 "
+                 "c;\n.entry k() {\n.reg .f32 %%f<3>; "
+                 ".reg .u32 %%u<3>; .reg .b64 %%d<3>; .reg .b16 %%h<3>; .reg .b8 %%b<3>; "
+                 ".reg .pred %%p<2>;\n%s\nret;\n}\n",
                  wrong[n].instruction);
         SAYS(CUDA_ERROR_INVALID_PTX, cuModuleLoadData(&module, text));
         expect_reason(wrong[n].why);

@@ -212,6 +212,10 @@ static bool lower_three(ptx_lowering *l, const ptx_instruction *i) {
     if (l->module->target < 100)
         acu_ptx_invalid(l, "Feature '%s with 3 input operands' requires .target sm_100 or higher",
                         i->opcode);
+    if (l->module->version < 88)
+        acu_ptx_invalid(l,
+                        "Feature '%s with 3 input operands' requires PTX ISA .version 8.8 or later",
+                        i->opcode);
     char two[32];
     snprintf(two, sizeof two, "%.3s%s%s.f32", i->opcode, flushes ? ".ftz" : "",
              keeps ? ".NaN" : "");

@@ -63,6 +63,16 @@ const char *acu_ptx_parse_name(ptx_parser *p) {
     return copy;
 }
 
+void acu_ptx_parse_need(ptx_parser *p, ptx_place place, const char *word, int version, int target) {
+    if (p->module->target < target)
+        acu_ptx_parse_fail(p, PTX_INVALID, place, "Feature '%s' requires .target sm_%d or higher",
+                           word, target);
+    if (p->module->version < version)
+        acu_ptx_parse_fail(p, PTX_INVALID, place,
+                           "Feature '%s' requires PTX ISA .version %d.%d or later", word,
+                           version / 10, version % 10);
+}
+
 void *acu_ptx_parse_grow(ptx_parser *p, void *array, unsigned count, unsigned *room, size_t size) {
     if (count < *room)
         return array;
@@ -118,8 +128,31 @@ static void read_version(ptx_parser *p) {
     acu_ptx_text_next(&p->text);
 }
 
+/* Refuses a target that PTX of the module's version does not have yet. */
+static void check_version_of_target(ptx_parser *p, ptx_place place) {
+    static const struct {
+        int target, version;
+        char variant; /* 'a': of sm_90a */
+    } first[] = {{30, 30, 0},    {35, 31, 0},  {37, 41, 0},  {50, 40, 0},   {52, 41, 0},
+                 {53, 42, 0},    {60, 50, 0},  {61, 50, 0},  {62, 50, 0},   {70, 60, 0},
+                 {72, 61, 0},    {75, 63, 0},  {80, 70, 0},  {86, 71, 0},   {87, 74, 0},
+                 {88, 73, 0},    {89, 78, 0},  {90, 78, 0},  {90, 80, 'a'}, {100, 86, 0},
+                 {100, 88, 'f'}, {103, 88, 0}, {110, 90, 0}, {120, 87, 0},  {120, 88, 'f'},
+                 {121, 88, 0}};
+    const ptx_module *m = p->module;
+    int needed = 0;
+    for (size_t n = 0; n < sizeof first / sizeof *first; n++)
+        if (first[n].target == m->target && (!first[n].variant || first[n].variant == m->variant))
+            needed = first[n].version;
+    if (m->version < needed)
+        acu_ptx_parse_fail(p, PTX_INVALID, place,
+                           "PTX .version %d.%d does not support .target sm_%d%.1s", m->version / 10,
+                           m->version % 10, m->target, &m->variant);
+}
+
 /* Reads sm_90a and what else is in .target. */
 static void read_target(ptx_parser *p) {
+    const ptx_place place = p->text.place;
     if (!acu_ptx_parse_accept(p, ".target"))
         acu_ptx_parse_end(p, p->text.place, "Missing .target directive at start of file '(null)'");
     do {
@@ -137,6 +170,7 @@ static void read_target(ptx_parser *p) {
     if (!p->module->target)
         acu_ptx_parse_end(p, p->text.before,
                           "Target architecture not defined at start of file '(null)'");
+    check_version_of_target(p, place);
 }
 
 /* ---- statements ---- */
@@ -151,6 +185,8 @@ static bool read_linkage(ptx_parser *p) {
                  {".common", PTX_COMMON}};
     for (size_t n = 0; n < sizeof words / sizeof *words; n++)
         if (acu_ptx_parse_accept(p, words[n].word)) {
+            if (words[n].linkage == PTX_COMMON)
+                acu_ptx_parse_need(p, p->text.before, ".common directive", 50, 0);
             p->linkage = words[n].linkage;
             return true;
         }
@@ -176,6 +212,7 @@ static bool read_space(ptx_parser *p, ptx_space *space) {
 /* Reads .alias name, function; */
 static void read_alias(ptx_parser *p) {
     ptx_function *found[2];
+    acu_ptx_parse_need(p, p->text.before, ".alias", 63, 0);
     for (unsigned n = 0; n < 2; n++) {
         ptx_place place = p->text.place;
         const char *name = acu_ptx_parse_name(p);

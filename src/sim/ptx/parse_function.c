@@ -54,7 +54,7 @@ static void read_dimensions(ptx_parser *p, unsigned *dimensions) {
 static bool read_cluster(ptx_parser *p, ptx_function *f) {
     static const char *const words[] = {".reqnctapercluster", ".maxclusterrank", ".explicitcluster",
                                         ".blocksareclusters"};
-    enum { REQUIRED, MOST, EXPLICIT, BLOCKS, WORDS, LEAST_TARGET = 90 };
+    enum { REQUIRED, MOST, EXPLICIT, BLOCKS, WORDS };
     const ptx_place place = p->text.place;
     int word = 0;
     while (word < WORDS && !acu_ptx_parse_accept(p, words[word]))
@@ -65,9 +65,8 @@ static bool read_cluster(ptx_parser *p, ptx_function *f) {
         f->max_cluster = (unsigned)acu_ptx_parse_integer(p);
     f->explicit_cluster |= word == EXPLICIT;
     f->blocks_are_clusters |= word == BLOCKS;
-    if (word < WORDS && p->module->target < LEAST_TARGET)
-        acu_ptx_parse_fail(p, PTX_INVALID, place, "Feature '%s' requires .target sm_%d or higher",
-                           words[word], LEAST_TARGET);
+    if (word < WORDS)
+        acu_ptx_parse_need(p, place, words[word], word == BLOCKS ? 90 : 78, 90);
     return word < WORDS;
 }
 
@@ -81,10 +80,12 @@ static bool read_performance(ptx_parser *p, ptx_function *f) {
         f->max_registers = (unsigned)acu_ptx_parse_integer(p);
     else if (acu_ptx_parse_accept(p, ".minnctapersm"))
         f->min_blocks = (unsigned)acu_ptx_parse_integer(p);
-    else if (acu_ptx_parse_accept(p, ".noreturn"))
+    else if (acu_ptx_parse_accept(p, ".noreturn")) {
+        acu_ptx_parse_need(p, p->text.before, ".noreturn", 64, 0);
         f->no_return = true;
-    else if (acu_ptx_parse_accept(p, ".maxnctapersm") || acu_ptx_parse_accept(p, ".abi_preserve") ||
-             acu_ptx_parse_accept(p, ".abi_preserve_control"))
+    } else if (acu_ptx_parse_accept(p, ".maxnctapersm") ||
+               acu_ptx_parse_accept(p, ".abi_preserve") ||
+               acu_ptx_parse_accept(p, ".abi_preserve_control"))
         acu_ptx_parse_integer(p);
     else if (!acu_ptx_parse_accept(p, ".noabi"))
         return read_cluster(p, f) || acu_ptx_parse_directive(p);

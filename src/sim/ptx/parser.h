@@ -53,6 +53,9 @@ _Noreturn void acu_ptx_parse_fail(ptx_parser *parser, ptx_result result, ptx_pla
 /* As above, where ptxas reads no further. */
 _Noreturn void acu_ptx_parse_end(ptx_parser *parser, ptx_place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Fails where the module's .target or .version has no such word. */
+void acu_ptx_parse_need(ptx_parser *parser, ptx_place place, const char *word, int version,
+                        int target);
 /* The current word is not what can be here. */
 _Noreturn void acu_ptx_parse_refuse(ptx_parser *parser);
 
