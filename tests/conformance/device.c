@@ -220,6 +220,8 @@ CASE(the_stacks_size) {
                                   {cudaLimitStackSize, 1, cudaSuccess, 16},
                                   {cudaLimitStackSize, 0, cudaSuccess, 0},
                                   {cudaLimitStackSize, 2000, cudaSuccess, 2000},
+                                  {cudaLimitStackSize, 511 * KIB, cudaSuccess, 511 * KIB},
+                                  {cudaLimitStackSize, 512 * KIB, cudaErrorInvalidValue, 0},
                                   {cudaLimitStackSize, 1 << 30, cudaErrorInvalidValue, 0},
                                   {cudaLimitStackSize, SIZE_MAX, cudaErrorInvalidValue, 0}};
     SET_LIMITS(all);

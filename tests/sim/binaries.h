@@ -36,6 +36,7 @@ enum {
     PACKED_LZ4 = 0x2000,
     PACKED_ZSTD = 0x8000,
     FOR_ONE = 0x100000,
+    FOR_LINKING = 1 << 30, /* not in the file: the piece has the option of nvcc -rdc=true */
 };
 
 typedef struct piece {
@@ -45,18 +46,25 @@ typedef struct piece {
 } piece;
 
 static inline void put_piece(binary *b, const piece *p) {
+    static const char linking[16] = "--compile-only";
+    const int links = (p->flags & FOR_LINKING) != 0;
     size_t padded = (p->size + 7) & ~(size_t)7;
     put_number(b, p->kind, 2);
     put_number(b, 0x101, 2);
-    put_number(b, 64, 4);
+    put_number(b, links ? 72 + sizeof linking : 64, 4);
     put_number(b, padded, 8);
     put_number(b, p->unpacked ? p->size : 0, 4);
     put_number(b, 0, 8);
     put_number(b, p->arch, 4);
     put_number(b, 0, 8);
-    put_number(b, 0x11 | p->flags, 8);
+    put_number(b, 0x11 | (p->flags & ~(unsigned)FOR_LINKING), 8);
     put_number(b, 0, 8);
     put_number(b, p->unpacked, 8);
+    if (links) {
+        put_number(b, 72, 4);
+        put_number(b, sizeof linking, 4);
+        put(b, linking, sizeof linking);
+    }
     put(b, p->code, p->size);
     put_align(b, 8);
 }

@@ -294,6 +294,41 @@ TEST(a_fat_binary) {
     OK(cuLinkDestroy(linker));
 }
 
+/* Code of nvcc -rdc=true is to be linked: as it is, a module has nothing of it, as an H200 says. */
+TEST(a_fat_binary_that_is_to_be_linked) {
+    static binary fat;
+    static const char text[] =
+        PTX_HEAD ".visible .global .u32 v = 21;\n.visible .entry k() { ret; }\n";
+    const piece one = {KIND_PTX, 52, FOR_LINKING, text, sizeof text, 0};
+    CUlinkState linker = linker_with_log();
+    CUmodule module;
+    CUfunction function;
+    cudaLibrary_t library;
+    cudaKernel_t kernel;
+    CUdeviceptr at;
+    void *linked, *variable;
+    size_t size;
+    unsigned count;
+    make_fat_binary(&fat, &one, 1);
+    OK(cuModuleLoadData(&module, fat.at));
+    SAYS(CUDA_ERROR_NOT_FOUND, cuModuleGetFunction(&function, module, "k"));
+    assert_non_null(strstr(acu_last_error_message(), "nvcc -rdc=true"));
+    SAYS(CUDA_ERROR_NOT_FOUND, cuModuleGetGlobal(&at, &size, module, "v"));
+    OK(cuModuleGetFunctionCount(&count, module));
+    assert_int_equal(count, 0);
+    OK(cuModuleUnload(module));
+    OK(cudaLibraryLoadData(&library, fat.at, NULL, NULL, 0, NULL, NULL, 0));
+    SAYS(cudaErrorSymbolNotFound, cudaLibraryGetKernel(&kernel, library, "k"));
+    SAYS(cudaErrorSymbolNotFound, cudaLibraryGetGlobal(&variable, &size, library, "v"));
+    OK(cudaLibraryUnload(library));
+    OK(cuLinkAddData(linker, CU_JIT_INPUT_FATBINARY, fat.at, fat.size, "fat", 0, NULL, NULL));
+    OK(cuLinkComplete(linker, &linked, NULL));
+    OK(cuModuleLoadData(&module, linked));
+    OK(cuModuleGetFunction(&function, module, "k"));
+    OK(cuModuleUnload(module));
+    OK(cuLinkDestroy(linker));
+}
+
 TEST(what_does_not_fit) {
     SAYS(CUDA_ERROR_UNKNOWN, link_both(V(".weak .global .b8 v[4]"), V(".weak .global .b8 v[8]")));
     assert_string_equal(log_text, "error   : Size doesn't match for 'v' in 'it'\n");
@@ -486,6 +521,7 @@ int main(void) {
                                        C(static_symbols_of_one_name),
                                        C(which_definition_counts),
                                        C(a_fat_binary),
+                                       C(a_fat_binary_that_is_to_be_linked),
                                        C(what_does_not_fit),
                                        C(after_an_error),
                                        C(a_short_log),

@@ -547,6 +547,27 @@ TEST(a_grid_that_counts_clusters) {
         assert_int_equal(words[block], block < 6 ? 602 : 0);
 }
 
+/* A grid that counts clusters needs no whole number of them: an H200 says as many. */
+TEST(how_many_clusters_a_grid_of_clusters_has_room_for) {
+    CUmodule module = load_text(
+        ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k() .blocksareclusters "
+        ".reqntid 32 .reqnctapercluster 4, 2\n{\nret;\n}\n");
+    const CUlaunchConfig config = {.gridDimX = 2,
+                                   .gridDimY = 1,
+                                   .gridDimZ = 1,
+                                   .blockDimX = 32,
+                                   .blockDimY = 1,
+                                   .blockDimZ = 1};
+    CUfunction k;
+    int size = 0, count = 0;
+    OK(cuModuleGetFunction(&k, module, "k"));
+    OK(cuOccupancyMaxPotentialClusterSize(&size, k, &config));
+    assert_int_equal(size, 8);
+    OK(cuOccupancyMaxActiveClusters(&count, k, &config));
+    assert_int_equal(count, 124);
+    OK(cuModuleUnload(module));
+}
+
 /* A grid of clusters has more blocks than the numbers in a launch, and a block of one thread stands
  * for one that may be larger than the device's: their limits are those of all launches. */
 TEST(extents_that_a_kernel_multiplies) {
@@ -590,6 +611,7 @@ int main(void) {
         C(parameters_that_are_aligned),
         C(addresses_of_constants),
         C(a_grid_that_counts_clusters),
+        C(how_many_clusters_a_grid_of_clusters_has_room_for),
         C(extents_that_a_kernel_multiplies),
         C(a_barrier_of_the_grid),
         C(memory_of_the_heap),

@@ -533,7 +533,7 @@ cudaError_t acu_sim_function_validate_cluster(const acu_sim_function *f, const u
                           "a cluster of %zu blocks is too large: a kernel has 8, or 16 with "
                           "cudaFuncAttributeNonPortableClusterSizeAllowed",
                           (size_t)volume(cluster));
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3 && !f->entry->blocks_are_clusters; i++)
         if (grid[i] % cluster[i])
             return SIM_REFUSE(cudaErrorInvalidClusterSize,
                               "a grid of %u blocks in dimension %d has no whole number of "

@@ -55,6 +55,16 @@ int acu_sim_image_variable(const acu_sim_code_image *image, const char *name) {
     return -1;
 }
 
+cudaError_t acu_sim_image_lacks(const acu_sim_code_image *image, const char *name) {
+    return image->unlinked
+               ? SIM_REFUSE(
+                     cudaErrorSymbolNotFound,
+                     "the code was compiled with nvcc -rdc=true and has no %s until it is "
+                     "linked: give it to cuLinkAddData() or nvJitLink, or compile without it",
+                     name)
+               : cudaErrorSymbolNotFound;
+}
+
 typedef struct reader {
     acu_sim_code_image *image;
     bool links;  /* the code is linked with other code: symbols may be undefined */
@@ -116,9 +126,9 @@ enum {
 /* One code of a fat binary. */
 typedef struct piece {
     unsigned kind, flags;
-    int arch; /* 90 is sm_90 */
-    acu_sim_bytes code;
-    size_t unpacked; /* bytes of the code when it is unpacked */
+    int arch;                    /* 90 is sm_90 */
+    acu_sim_bytes code, options; /* the options are those of ptxas */
+    size_t unpacked;             /* bytes of the code when it is unpacked */
 } piece;
 
 /* Reads the first of the pieces and removes it from them; false if none is left. */
@@ -132,6 +142,9 @@ static bool next_piece(acu_sim_bytes *pieces, piece *p) {
     acu_sim_bytes code;
     if (head < 64 || !acu_sim_bytes_part(*pieces, head, size, &code))
         return false;
+    if (head >= 72)
+        (void)acu_sim_bytes_part(*pieces, acu_sim_bytes_number(*pieces, 64, 4),
+                                 acu_sim_bytes_number(*pieces, 68, 4), &p->options);
     p->code = (acu_sim_bytes){code.at, packed && packed < size ? (size_t)packed : (size_t)size};
     return acu_sim_bytes_part(*pieces, head + size, pieces->size - head - size, pieces);
 }
@@ -148,6 +161,16 @@ static int rank_piece(const piece *p) {
         return 0;
     return (p->kind == MACHINE_CODE ? BEST_PTX : 0) + p->arch * 4 + (variant == 'a') * 2 +
            (variant == 'f') + 1;
+}
+
+/* Returns whether nvcc -rdc=true made the PTX, which is to be linked. */
+static bool is_for_linking(const piece *p) {
+    static const char option[] = "--compile-only";
+    const size_t size = sizeof option - 1;
+    for (size_t at = 0; p->kind == PTX && at + size <= p->options.size; at++)
+        if (memcmp(p->options.at + at, option, size) == 0)
+            return true;
+    return false;
 }
 
 static cudaError_t read_plain(reader *r, const piece *p) {
@@ -304,6 +327,10 @@ static cudaError_t read_pieces(reader *r, acu_sim_bytes pieces) {
             return result;
         acu_sim_image_clear(r->image);
         result = read_piece(r, &best);
+        if (!result && !r->links && is_for_linking(&best)) {
+            acu_sim_image_clear(r->image);
+            r->image->unlinked = true;
+        }
     }
     return result || !r->image->binary ? result : add_text(r->image, pieces);
 }

@@ -63,7 +63,9 @@ typedef struct acu_sim_code_image {
     char *text; /* the PTX; NULL: the image has none */
     size_t text_size;
     struct ptx_module *ptx; /* what the text says; NULL without a text */
-    bool has_addresses;     /* an initial value of a variable has the address of another one */
+    bool unlinked; /* nvcc -rdc=true made the code: a module of it has no symbols until it is linked
+                    */
+    bool has_addresses; /* an initial value of a variable has the address of another one */
     char *why; /* why the PTX beside machine code could not be read; NULL: it could, or is not there
                 */
 } acu_sim_code_image;
@@ -145,5 +147,8 @@ cudaError_t acu_sim_image_read_file(const char *path, char **text, size_t *size)
 /* Return the index of the kernel or the variable in the image; -1 if there is none of the name. */
 int acu_sim_image_entry(const acu_sim_code_image *image, const char *name);
 int acu_sim_image_variable(const acu_sim_code_image *image, const char *name);
+
+/* Returns cudaErrorSymbolNotFound, for a name that the image does not have. */
+cudaError_t acu_sim_image_lacks(const acu_sim_code_image *image, const char *name);
 
 #endif

@@ -77,7 +77,7 @@ cudaError_t acu_sim_cudaLibraryGetKernel(cudaKernel_t *pKernel, cudaLibrary_t li
         return cudaErrorInvalidValue;
     int index = acu_sim_image_entry(l->image, name);
     if (index < 0)
-        return cudaErrorSymbolNotFound;
+        return acu_sim_image_lacks(l->image, name);
     *pKernel = (cudaKernel_t)(void *)&l->kernels[index];
     return cudaSuccess;
 }
@@ -130,7 +130,7 @@ static cudaError_t get_variable(void **dptr, size_t *bytes, cudaLibrary_t librar
     if (index < 0 && !only_managed && acu_sim_image_entry(l->image, name) >= 0)
         return cudaErrorInvalidValue; /* the name is a kernel's */
     if (index < 0 || (only_managed && !l->image->variables[index].managed))
-        return cudaErrorSymbolNotFound;
+        return acu_sim_image_lacks(l->image, name);
     SIM_TRY(acu_sim_library_module(l, acu_sim_context_now(), &module));
     if (dptr)
         *dptr = module->variables[index];

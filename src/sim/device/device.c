@@ -304,7 +304,7 @@ static size_t rounded_limit(const acu_sim_device *d, enum cudaLimit limit, size_
 
 static cudaError_t set_limit(acu_sim_context *context, enum cudaLimit limit, size_t value) {
     const acu_sim_device *d = context->device;
-    if (limit == cudaLimitStackSize && value > (size_t)512 * 1024)
+    if (limit == cudaLimitStackSize && value > (size_t)511 * 1024) /* as on an H200 */
         return cudaErrorInvalidValue;
     if (limit == cudaLimitMaxL2FetchGranularity && value > 128)
         return cudaErrorInvalidValue;

@@ -78,7 +78,7 @@ cudaError_t acu_sim_cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const 
     int index = acu_sim_image_entry(m->image, name);
     *hfunc = NULL;
     if (index < 0)
-        return cudaErrorSymbolNotFound;
+        return acu_sim_image_lacks(m->image, name);
     *hfunc = (CUfunction)(void *)&m->functions[index];
     return cudaSuccess;
 }
