@@ -26,6 +26,37 @@ TEST(allocates) {
     OK(cudaFree(b));
 }
 
+/* Programs rely on it that a large allocation begins at a page of the GPU, of 2 MiB. */
+TEST(large_memory_begins_at_a_page) {
+    const size_t sizes[] = {MIB + 1, 3 * MIB, 40 * MIB};
+    void *small, *large, *pooled;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        OK(cudaMalloc(&small, 100));
+        OK(cudaMalloc(&large, sizes[i]));
+        OK(cudaMallocAsync(&pooled, sizes[i], 0));
+        assert_int_equal((uintptr_t)large % (2 * MIB), 0);
+        assert_int_equal((uintptr_t)pooled % (2 * MIB), 0);
+        OK(cudaFree(large));
+        OK(cudaFree(pooled));
+        OK(cudaFree(small));
+    }
+}
+
+/* Where small pieces leave no aligned place, an address that is not aligned is better than none. */
+TEST(memory_in_pieces_holds_large_memory) {
+    void *pieces[2048], *large;
+    size_t count = 0;
+    acu_sim_reset("memory=8MiB");
+    while (count < 2048 && cudaMalloc(&pieces[count], 4096) == cudaSuccess)
+        count++;
+    assert_int_equal(count, 2048);
+    for (size_t i = 256; i < 900; i++) /* leaves 2576 KiB: no aligned 2 MiB need be in them */
+        OK(cudaFree(pieces[i]));
+    OK(cudaMalloc(&large, 644 * 4096));
+    OK(cudaFree(large));
+    acu_sim_reset(MACHINE);
+}
+
 TEST(nothing_is_nowhere) {
     void *a = &a;
     OK(cudaMalloc(&a, 0));
@@ -415,6 +446,8 @@ TEST(memory_info_in_part) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         T(allocates),
+        T(large_memory_begins_at_a_page),
+        T(memory_in_pieces_holds_large_memory),
         T(nothing_is_nowhere),
         T(malloc_mistakes),
         T(capacity_is_enforced),

@@ -430,6 +430,36 @@ TEST(local_memory_that_nobody_wrote) {
     expect("a read of 4 bytes of local memory at 0x8, which were never written");
 }
 
+/* A half of a word is written and read, with each number from 0 to that of bfloat16's infinity:
+ * none of them is what stands in a word that nobody wrote. */
+TEST(a_half_of_a_word_is_enough) {
+#define HALVES(space, declaration)                                                                 \
+    HEAD ".entry k(.param .u64 p) {\n.reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<2>;\n"        \
+         ".reg .b16 %h<3>;\n" declaration "mov.u32 %r1, %tid.x;\nmul.lo.u32 %r2, %r1, 1020;\n"     \
+         "add.u32 %r3, %r2, 1020;\nL: cvt.u16.u32 %h1, %r2;\nst." space ".u16 [%d1], %h1;\n"       \
+         "ld." space ".u16 %h2, [%d1];\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, %r3;\n"        \
+         "@%p1 bra L;\nret;\n}\n"
+    assert_int_equal(found("init", HALVES("local", ".local .b32 a;\nmov.u64 %d1, a;\n"), 1, 32), 0);
+    assert_int_equal(found("init",
+                           HALVES("shared", ".shared .b32 a[32];\nmov.u32 %r4, %tid.x;\n"
+                                            "mul.wide.u32 %d2, %r4, 4;\nmov.u64 %d1, a;\n"
+                                            "add.u64 %d1, %d1, %d2;\n"),
+                           1, 32),
+                     0);
+    CUmodule module = load_text(HALVES("global", "ld.param.u64 %d1, [p];\nmov.u32 %r4, %tid.x;\n"
+                                                 "mul.wide.u32 %d2, %r4, 4;\n"
+                                                 "add.u64 %d1, %d1, %d2;\n"));
+    CUdeviceptr at;
+    void *args[] = {&at};
+    unsigned long long before = acu_sim_findings(NULL);
+    OK(cuMemAlloc(&at, 128));
+    OK(launch(module, "k", 1, 32, args));
+    OK(cuCtxSynchronize());
+    assert_int_equal(acu_sim_findings(NULL) - before, 0);
+    OK(cuMemFree(at));
+    OK(cuModuleUnload(module));
+}
+
 /* Reads word %tid.x of memory that the host has, or has not written. */
 #define READ_GLOBAL                                                                                \
     HEAD ".entry k(.param .u64 p) {\n.reg .b32 %r<9>; .reg .b64 %d<9>;\nld.param.u64 %d1, [p];\n"  \
@@ -806,6 +836,7 @@ int main(void) {
         CHECKED(memory_of_the_heap_again),
         CHECKED(shared_memory_that_nobody_wrote),
         CHECKED(local_memory_that_nobody_wrote),
+        CHECKED(a_half_of_a_word_is_enough),
         CHECKED(device_memory_that_nobody_wrote),
         CHECKED(variables_are_written),
         CHECKED(a_little_behind_an_allocation),

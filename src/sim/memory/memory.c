@@ -35,6 +35,7 @@
 
 enum {
     ALIGNMENT = 512, /* of allocations of device memory, in bytes */
+    LARGE = 2 << 20, /* what is larger than half of this is aligned to it, as by a GPU's driver */
     PITCH = 512,     /* a row of pitched memory is a multiple of this many bytes */
 };
 
@@ -74,26 +75,43 @@ bool acu_sim_memory_charge(acu_sim_device *device, uint64_t bytes) {
     return true;
 }
 
+static uintptr_t aligned(uintptr_t address, size_t alignment) {
+    return (address + alignment - 1) & ~(uintptr_t)(alignment - 1);
+}
+
 /* Returns the first gap of that size between two addresses of the device; 0 if there is no gap. */
-static uintptr_t find_gap(const acu_sim_device *device, uintptr_t from, uintptr_t to, size_t size) {
+static uintptr_t find_gap(const acu_sim_device *device, uintptr_t from, uintptr_t to, size_t size,
+                          size_t alignment) {
+    from = aligned(from, alignment);
     while (to > from && to - from >= size) {
         const acu_sim_range *next = acu_sim_range_next(from);
         if (!next || next->base >= from + size)
             return from;
         from = device->base + acu_sim_memory_rounded(next->base + next->size - device->base) +
                acu_sim_guard_size();
+        from = aligned(from, alignment);
     }
     return 0;
+}
+
+/* Returns where the device has room for that many bytes: behind what was allocated last, if there
+ * is some, and only where nothing else is left at an address that is not aligned; 0 without room.
+ */
+static uintptr_t find_room(const acu_sim_device *device, size_t size, size_t alignment) {
+    uintptr_t end = device->base + device->span;
+    uintptr_t base = find_gap(device, device->base + device->cursor, end, size, alignment);
+    if (!base)
+        base = find_gap(device, device->base, end, size, alignment);
+    return base || alignment == ALIGNMENT ? base : find_room(device, size, ALIGNMENT);
 }
 
 /* Asks for large pages where the system has them, because the first access to a small page takes as
  * long as copying several. Memory below 2 MiB keeps small pages. */
 static void use_large_pages(const acu_sim_range *range) {
 #if defined(MADV_HUGEPAGE)
-    enum { LARGE = 2 << 20 };
     uintptr_t from = (uintptr_t)acu_sim_range_bytes(range, (void *)range->base);
     uintptr_t to = (from + range->size) / LARGE * LARGE;
-    from = (from + LARGE - 1) / LARGE * LARGE;
+    from = aligned(from, LARGE);
     if (to > from && !acu_sim_guard_size())
         (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
 #else
@@ -108,10 +126,7 @@ acu_sim_range *acu_sim_memory_new_range(acu_sim_device *device, size_t size) {
 acu_sim_range *acu_sim_memory_new_range_past(acu_sim_device *device, size_t past, size_t size) {
     size_t taken =
         acu_sim_memory_rounded(past) + acu_sim_memory_rounded(size) + acu_sim_guard_size();
-    uintptr_t end = device->base + device->span;
-    uintptr_t base = find_gap(device, device->base + device->cursor, end, taken);
-    if (!base)
-        base = find_gap(device, device->base, end, taken);
+    uintptr_t base = find_room(device, taken, !past && size > LARGE / 2 ? LARGE : ALIGNMENT);
     if (!base)
         return NULL;
     acu_sim_range *range = acu_sim_range_new(base + past, size, SIM_DEVICE, device, NULL);
