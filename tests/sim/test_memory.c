@@ -26,20 +26,26 @@ TEST(allocates) {
     OK(cudaFree(b));
 }
 
-/* Programs rely on it that a large allocation begins at a page of the GPU, of 2 MiB. */
+/* Programs rely on it that large memory begins at a page of the GPU, of 2 MiB; that of a pool and
+ * small memory does not (an H200). */
 TEST(large_memory_begins_at_a_page) {
-    const size_t sizes[] = {MIB + 1, 3 * MIB, 40 * MIB};
-    void *small, *large, *pooled;
+    const size_t sizes[] = {MIB - 511, MIB, MIB + 1, 3 * MIB, 40 * MIB};
+    void *small, *large, *before, *pooled;
+    OK(cudaMallocAsync(&before, 100, 0));
+    OK(cudaMalloc(&small, 100));
+    OK(cudaMalloc(&large, MIB - 512));
+    assert_ptr_equal(large, (char *)small + 512);
+    OK(cudaFree(large));
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        OK(cudaMalloc(&small, 100));
         OK(cudaMalloc(&large, sizes[i]));
-        OK(cudaMallocAsync(&pooled, sizes[i], 0));
         assert_int_equal((uintptr_t)large % (2 * MIB), 0);
-        assert_int_equal((uintptr_t)pooled % (2 * MIB), 0);
         OK(cudaFree(large));
+        OK(cudaMallocAsync(&pooled, sizes[i], 0));
+        assert_int_equal((uintptr_t)pooled % 512, 0);
         OK(cudaFree(pooled));
-        OK(cudaFree(small));
     }
+    OK(cudaFree(before));
+    OK(cudaFree(small));
 }
 
 /* Where small pieces leave no aligned place, an address that is not aligned is better than none. */

@@ -165,12 +165,20 @@ cudaError_t acu_sim_cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hG
 cudaError_t acu_sim_cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                          const CUgraphNode *dependencies, size_t numDependencies,
                                          const CUDA_KERNEL_NODE_PARAMS *nodeParams);
+cudaError_t acu_sim_cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                   const CUgraphNode *dependencies,
+                                   const CUgraphEdgeData *dependencyData, size_t numDependencies,
+                                   CUgraphNodeParams *nodeParams);
 cudaError_t acu_sim_cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode,
                                                    CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams_out);
 cudaError_t acu_sim_cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode,
                                                    const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams);
 cudaError_t acu_sim_cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph);
 cudaError_t acu_sim_cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph);
+cudaError_t acu_sim_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out,
+                                                   CUgraph hGraph, CUcontext ctx,
+                                                   unsigned int defaultLaunchValue,
+                                                   unsigned int flags);
 cudaError_t acu_sim_cuGraphCreate(CUgraph *phGraph, unsigned int flags);
 cudaError_t acu_sim_cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags);
 cudaError_t acu_sim_cuGraphDestroy(CUgraph hGraph);

@@ -1277,6 +1277,21 @@ CUresult acu_sim_entry_cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hG
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuGraphAddNode, cuGraphAddNode, cuGraphAddNode_v2)
+CUresult acu_sim_entry_cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                      const CUgraphNode *dependencies,
+                                      const CUgraphEdgeData *dependencyData, size_t numDependencies,
+                                      CUgraphNodeParams *nodeParams) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuGraphAddNode_v2",
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphAddNode(phGraphNode, hGraph, dependencies, dependencyData,
+                                        numDependencies, nodeParams);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuGraphBatchMemOpNodeGetParams, cuGraphBatchMemOpNodeGetParams,
           cuGraphBatchMemOpNodeGetParams)
 CUresult acu_sim_entry_cuGraphBatchMemOpNodeGetParams(
@@ -1323,6 +1338,22 @@ CUresult acu_sim_entry_cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
         result = acu_sim_cuGraphClone(phGraphClone, originalGraph);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuGraphConditionalHandleCreate, cuGraphConditionalHandleCreate,
+          cuGraphConditionalHandleCreate)
+CUresult acu_sim_entry_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out,
+                                                      CUgraph hGraph, CUcontext ctx,
+                                                      unsigned int defaultLaunchValue,
+                                                      unsigned int flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0),
+                         .symbol = "cuGraphConditionalHandleCreate", .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphConditionalHandleCreate(pHandle_out, hGraph, ctx,
+                                                        defaultLaunchValue, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
@@ -6102,6 +6133,8 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      (acu_fn)acu_sim_entry_cuGraphAddEventWaitNode, false, 11010, 0},
     {&acu_function_cuGraphAddKernelNode, "cuGraphAddKernelNode_v2",
      (acu_fn)acu_sim_entry_cuGraphAddKernelNode, false, 10000, 12000},
+    {&acu_function_cuGraphAddNode, "cuGraphAddNode_v2", (acu_fn)acu_sim_entry_cuGraphAddNode, false,
+     12020, 12030},
     {&acu_function_cuGraphBatchMemOpNodeGetParams, "cuGraphBatchMemOpNodeGetParams",
      (acu_fn)acu_sim_entry_cuGraphBatchMemOpNodeGetParams, false, 11070, 0},
     {&acu_function_cuGraphBatchMemOpNodeSetParams, "cuGraphBatchMemOpNodeSetParams",
@@ -6110,6 +6143,8 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      (acu_fn)acu_sim_entry_cuGraphChildGraphNodeGetGraph, false, 10000, 0},
     {&acu_function_cuGraphClone, "cuGraphClone", (acu_fn)acu_sim_entry_cuGraphClone, false, 10000,
      0},
+    {&acu_function_cuGraphConditionalHandleCreate, "cuGraphConditionalHandleCreate",
+     (acu_fn)acu_sim_entry_cuGraphConditionalHandleCreate, false, 12030, 12030},
     {&acu_function_cuGraphCreate, "cuGraphCreate", (acu_fn)acu_sim_entry_cuGraphCreate, false,
      10000, 0},
     {&acu_function_cuGraphDebugDotPrint, "cuGraphDebugDotPrint",
@@ -6845,4 +6880,4 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
     {&acu_function_cuUserObjectRetain, "cuUserObjectRetain",
      (acu_fn)acu_sim_entry_cuUserObjectRetain, false, 11030, 0},
 };
-const size_t acu_sim_cuda_entry_count = 482;
+const size_t acu_sim_cuda_entry_count = 484;

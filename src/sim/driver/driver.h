@@ -26,6 +26,12 @@ cudaError_t acu_sim_cuCtxCreate_v3(CUcontext *handle, CUexecAffinityParam *param
 cudaError_t acu_sim_cuGetProcAddress_v1(const char *symbol, void **pfn, int version,
                                         cuuint64_t flags);
 
+/* Adds a kernel's node, as cuGraphAddKernelNode() does, behind edges with data (NULL: plain). */
+cudaError_t acu_sim_driver_add_kernel_node(CUgraphNode *node, CUgraph graph,
+                                           const CUgraphNode *dependencies,
+                                           const cudaGraphEdgeData *edges, size_t count,
+                                           const CUDA_KERNEL_NODE_PARAMS_v3 *params);
+
 /* What a name meant before its present meaning, or, of few names, means since. */
 typedef struct acu_sim_older_meaning {
     acu_fn fn; /* NULL: none */

@@ -55,19 +55,31 @@ typedef struct addition {
     CUgraphNode *node;
     CUgraph graph;
     const CUgraphNode *dependencies;
+    const cudaGraphEdgeData *edges;
     size_t count;
 } addition;
 
 static cudaError_t add(void *data, struct cudaGraphNodeParams *params) {
     const addition *a = data;
-    return acu_sim_node_add(a->node, a->graph, a->dependencies, NULL, a->count, params);
+    return acu_sim_node_add(a->node, a->graph, a->dependencies, a->edges, a->count, params);
 }
 
 cudaError_t acu_sim_cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                          const CUgraphNode *dependencies, size_t numDependencies,
                                          const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
-    addition a = {phGraphNode, hGraph, dependencies, numDependencies};
+    addition a = {phGraphNode, hGraph, dependencies, NULL, numDependencies};
     return in_context_of(nodeParams, add, &a);
+}
+
+cudaError_t acu_sim_driver_add_kernel_node(CUgraphNode *node, CUgraph graph,
+                                           const CUgraphNode *dependencies,
+                                           const cudaGraphEdgeData *edges, size_t count,
+                                           const CUDA_KERNEL_NODE_PARAMS_v3 *params) {
+    CUDA_KERNEL_NODE_PARAMS same;
+    addition a = {node, graph, dependencies, edges, count};
+    _Static_assert(sizeof same == sizeof *params, "both have the same fields");
+    memcpy(&same, params, sizeof same);
+    return in_context_of(&same, add, &a);
 }
 
 static cudaError_t set_params(void *data, struct cudaGraphNodeParams *params) {

@@ -42,6 +42,12 @@ static cudaError_t acu_sim_cuGraphAddDependencies_v1(CUgraph graph, const CUgrap
     return acu_sim_cuGraphAddDependencies(graph, from, to, NULL, count);
 }
 
+static cudaError_t acu_sim_cuGraphAddNode_v1(CUgraphNode *node, CUgraph graph,
+                                             const CUgraphNode *after, size_t count,
+                                             CUgraphNodeParams *params) {
+    return acu_sim_cuGraphAddNode(node, graph, after, NULL, count, params);
+}
+
 static cudaError_t acu_sim_cuGraphRemoveDependencies_v1(CUgraph graph, const CUgraphNode *from,
                                                         const CUgraphNode *to, size_t count) {
     return acu_sim_cuGraphRemoveDependencies(graph, from, to, NULL, count);
@@ -155,6 +161,10 @@ OLDER(SIM_NEEDS_CONTEXT, cuGraphExecUpdate_v1,
 OLDER(SIM_NEEDS_CONTEXT, cuGraphAddDependencies_v1,
       (CUgraph graph, const CUgraphNode *from, const CUgraphNode *to, size_t count),
       (graph, from, to, count))
+OLDER(SIM_NEEDS_CONTEXT, cuGraphAddNode_v1,
+      (CUgraphNode * node, CUgraph graph, const CUgraphNode *after, size_t count,
+       CUgraphNodeParams *params),
+      (node, graph, after, count, params))
 OLDER(SIM_NEEDS_CONTEXT, cuGraphRemoveDependencies_v1,
       (CUgraph graph, const CUgraphNode *from, const CUgraphNode *to, size_t count),
       (graph, from, to, count))
@@ -231,6 +241,7 @@ static const meaning meanings[] = {
     MEANT(cuGetProcAddress, CUDA(11, 3), cuGetProcAddress, cuGetProcAddress_v1),
     MEANT(cuGraphAddDependencies, CUDA(10, 0), cuGraphAddDependencies, cuGraphAddDependencies_v1),
     MEANT(cuGraphAddKernelNode, CUDA(10, 0), cuGraphAddKernelNode, cuGraphAddKernelNode_v1),
+    MEANT(cuGraphAddNode, CUDA(12, 2), cuGraphAddNode, cuGraphAddNode_v1),
     MEANT(cuGraphExecKernelNodeSetParams, CUDA(10, 1), cuGraphExecKernelNodeSetParams,
           cuGraphExecKernelNodeSetParams_v1),
     MEANT(cuGraphExecUpdate, CUDA(10, 2), cuGraphExecUpdate, cuGraphExecUpdate_v1),

@@ -35,7 +35,7 @@
 
 enum {
     ALIGNMENT = 512, /* of allocations of device memory, in bytes */
-    LARGE = 2 << 20, /* what is larger than half of this is aligned to it, as by a GPU's driver */
+    LARGE = 2 << 20, /* half of this and more is aligned to it: an H200's driver does so */
     PITCH = 512,     /* a row of pitched memory is a multiple of this many bytes */
 };
 
@@ -119,14 +119,12 @@ static void use_large_pages(const acu_sim_range *range) {
 #endif
 }
 
-acu_sim_range *acu_sim_memory_new_range(acu_sim_device *device, size_t size) {
-    return acu_sim_memory_new_range_past(device, 0, size);
-}
-
-acu_sim_range *acu_sim_memory_new_range_past(acu_sim_device *device, size_t past, size_t size) {
+/* Makes a range whose address is so many bytes past one that is aligned. */
+static acu_sim_range *new_range(acu_sim_device *device, size_t past, size_t size,
+                                size_t alignment) {
     size_t taken =
         acu_sim_memory_rounded(past) + acu_sim_memory_rounded(size) + acu_sim_guard_size();
-    uintptr_t base = find_room(device, taken, !past && size > LARGE / 2 ? LARGE : ALIGNMENT);
+    uintptr_t base = find_room(device, taken, alignment);
     if (!base)
         return NULL;
     acu_sim_range *range = acu_sim_range_new(base + past, size, SIM_DEVICE, device, NULL);
@@ -136,6 +134,14 @@ acu_sim_range *acu_sim_memory_new_range_past(acu_sim_device *device, size_t past
     use_large_pages(range);
     acu_sim_guard_begin(range);
     return range;
+}
+
+acu_sim_range *acu_sim_memory_new_range(acu_sim_device *device, size_t size) {
+    return new_range(device, 0, size, ALIGNMENT);
+}
+
+acu_sim_range *acu_sim_memory_new_range_past(acu_sim_device *device, size_t past, size_t size) {
+    return new_range(device, past, size, ALIGNMENT);
 }
 
 void acu_sim_memory_free_range(acu_sim_range *range) {
@@ -159,7 +165,7 @@ static cudaError_t allocate(acu_sim_device *device, size_t size, void **at, cons
     uint64_t taken = size > SIZE_MAX - ALIGNMENT ? UINT64_MAX : acu_sim_memory_rounded(size);
     if (!acu_sim_memory_charge(device, taken))
         return cudaErrorMemoryAllocation;
-    acu_sim_range *range = acu_sim_memory_new_range(device, size);
+    acu_sim_range *range = new_range(device, 0, size, taken < LARGE / 2 ? ALIGNMENT : LARGE);
     if (!range) {
         device->used -= taken;
         return cudaErrorMemoryAllocation;
