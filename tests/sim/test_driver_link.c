@@ -32,6 +32,55 @@ TEST(one_text) {
     SAYS(CUDA_ERROR_INVALID_HANDLE, cuLinkDestroy(linker));
 }
 
+static int registers_of(CUmodule module, const char *name) {
+    CUfunction function;
+    int value;
+    OK(cuModuleGetFunction(&function, module, name));
+    OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, function));
+    return value;
+}
+
+/* Adds 60 numbers that are all needed at once. */
+static void write_greedy(char *text, const char *name, const char *directive) {
+    text +=
+        sprintf(text,
+                ".visible .entry %s(.param .u64 p)\n%s\n{\n.reg .b64 %%d<2>; .reg .b32 %%r<64>;\n"
+                "ld.param.u64 %%d1, [p];\n",
+                name, directive);
+    for (int i = 0; i < 60; i++)
+        text += sprintf(text, "ld.global.u32 %%r%d, [%%d1+%d];\n", i, 4 * i);
+    for (int i = 0; i < 59; i++)
+        text += sprintf(text, "add.u32 %%r%d, %%r%d, %%r%d;\nst.global.u32 [%%d1+%d], %%r%d;\n",
+                        i + 1, i, i + 1, 4 * i, i + 1);
+    sprintf(text, "ret;\n}\n");
+}
+
+TEST(a_limit_of_registers) {
+    static char text[16384] = PTX_HEAD;
+    CUjit_option option = CU_JIT_MAX_REGISTERS;
+    void *most = (void *)(uintptr_t)32, *linked;
+    size_t size;
+    CUlinkState linker;
+    CUmodule module;
+    write_greedy(text + strlen(text), "greedy", "");
+    write_greedy(text + strlen(text), "bounded", ".maxntid 256, 1, 1");
+    OK(cuModuleLoadData(&module, text));
+    assert_true(registers_of(module, "greedy") > 60);
+    OK(cuModuleUnload(module));
+    OK(cuModuleLoadDataEx(&module, text, 1, &option, &most));
+    assert_int_equal(registers_of(module, "greedy"), 32);
+    assert_true(registers_of(module, "bounded") > 60); /* what a kernel declares counts more */
+    OK(cuModuleUnload(module));
+    OK(cuLinkCreate(1, &option, &most, &linker));
+    OK(add(linker, text));
+    OK(cuLinkComplete(linker, &linked, &size));
+    OK(cuModuleLoadData(&module, linked));
+    OK(cuLinkDestroy(linker));
+    assert_int_equal(registers_of(module, "greedy"), 32);
+    assert_true(registers_of(module, "bounded") > 60);
+    OK(cuModuleUnload(module));
+}
+
 TEST(two_texts_and_a_file) {
     CUlinkState linker;
     CUmodule module;
@@ -512,6 +561,7 @@ TEST(what_is_wrong) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {C(one_text),
+                                       C(a_limit_of_registers),
                                        C(two_texts_and_a_file),
                                        C(nothing),
                                        C(what_is_there_twice),

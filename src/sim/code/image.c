@@ -9,6 +9,7 @@
 #include "sim/code/bytes.h"
 #include "sim/code/execute.h"
 #include "sim/code/link.h"
+#include "sim/ptx/ptx_module.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -566,6 +567,18 @@ static void write_log(const acu_sim_options *options, int buffer, int size, cons
     *room = (void *)(uintptr_t)written;
 }
 
+unsigned acu_sim_options_registers(const acu_sim_options *options) {
+    void **most = acu_sim_options_value(options, cudaJitMaxRegisters);
+    return most ? (unsigned)(uintptr_t)*most : 0;
+}
+
+/* Limits the registers of the kernels that do not declare themselves what they leave room for. */
+static void limit_registers(const acu_sim_code_image *image, unsigned most) {
+    for (ptx_function *f = image->ptx ? image->ptx->functions : NULL; f; f = f->next)
+        if (!f->max_registers && !f->min_blocks && !f->threads[0] && !f->max_threads[0])
+            f->max_registers = most;
+}
+
 cudaError_t acu_sim_image_load(const void *code, size_t size, const acu_sim_options *options,
                                acu_sim_code_image **image) {
     char why[512], log[600] = "";
@@ -581,5 +594,7 @@ cudaError_t acu_sim_image_load(const void *code, size_t size, const acu_sim_opti
                  is_last ? "" : "\nptxas fatal   : Ptx assembly aborted due to errors");
     write_log(options, cudaJitErrorLogBuffer, cudaJitErrorLogBufferSizeBytes, log);
     write_log(options, cudaJitInfoLogBuffer, cudaJitInfoLogBufferSizeBytes, "");
+    if (!result)
+        limit_registers(*image, acu_sim_options_registers(options));
     return result;
 }

@@ -131,6 +131,8 @@ bool acu_sim_options_are_known(const acu_sim_options *options);
 
 /* Returns where the value of a JIT option is; NULL if the option was not given. */
 void **acu_sim_options_value(const acu_sim_options *options, int option);
+/* Returns how many registers a thread may have by the options; 0: they do not say. */
+unsigned acu_sim_options_registers(const acu_sim_options *options);
 
 /* Returns whether the code begins like machine code, a fat binary or a wrapper of one. */
 bool acu_sim_image_is_binary(const void *code, size_t size);

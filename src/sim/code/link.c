@@ -49,7 +49,8 @@ struct acu_sim_link {
     size_t table_size;
     char *text; /* the output */
     size_t size, room;
-    cudaError_t failed; /* why there is no output any more */
+    unsigned most_registers; /* of a thread; 0: any number */
+    cudaError_t failed;      /* why there is no output any more */
 };
 
 acu_sim_link *acu_sim_link_new(void (*say)(void *data, const char *line), void *data) {
@@ -59,6 +60,10 @@ acu_sim_link *acu_sim_link_new(void (*say)(void *data, const char *line), void *
         made->data = data;
     }
     return made;
+}
+
+void acu_sim_link_limit_registers(acu_sim_link *link, unsigned most) {
+    link->most_registers = most;
 }
 
 static void clear_renames(part *p) {
@@ -445,9 +450,21 @@ static void put_declaration(acu_sim_link *l, const part *p, const char *from, co
     put_text(l, ";\n");
 }
 
+/* Returns whether a kernel declares by this how many registers it leaves room for. */
+static bool is_limit(const ptx_text *t) {
+    return is(t, ".maxnreg") || is(t, ".maxntid") || is(t, ".reqntid") || is(t, ".minnctapersm");
+}
+
+static void put_limit(acu_sim_link *l) {
+    char text[32];
+    snprintf(text, sizeof text, ".maxnreg %u\n", l->most_registers);
+    put_text(l, text);
+}
+
 /* Copies a function, whose linkage begins at `begin`. */
 static void copy_function(acu_sim_link *l, const part *p, ptx_text *t, const char *begin) {
     const char *kind = t->word;
+    bool limited = !l->most_registers || !is(t, ".entry");
     acu_ptx_text_next(t);
     if (is(t, ".attribute")) {
         acu_ptx_text_next(t);
@@ -463,18 +480,26 @@ static void copy_function(acu_sim_link *l, const part *p, ptx_text *t, const cha
         head = t->end_before;
     }
     while (t->length && !is(t, "{") && !is(t, ";"))
-        if (is(t, ".pragma"))
+        if (is(t, ".pragma")) {
             skip_to(t, ";");
-        else
+        } else {
+            limited = limited || is_limit(t);
             acu_ptx_text_next(t);
-    if (is(t, "{"))
+        }
+    const char *body = is(t, "{") ? t->word : NULL;
+    if (body)
         skip_group(t, "{", "}");
     else
         acu_ptx_text_next(t);
-    if (dropped)
+    if (dropped) {
         put_declaration(l, p, kind, head);
-    else
+    } else if (limited || !body) {
         copy(l, p, begin, t->end_before);
+    } else {
+        copy(l, p, begin, body);
+        put_limit(l);
+        copy(l, p, body, t->end_before);
+    }
 }
 
 /* Copies one variable of a statement, of which `head` is the text from the state space to the first
@@ -587,7 +612,7 @@ static void put_head(acu_sim_link *l) {
 static cudaError_t write_all(acu_sim_link *l, bool with_libraries) {
     ptx_text t;
     l->size = 0;
-    if (l->count == 1 && !with_libraries) {
+    if (l->count == 1 && !with_libraries && !l->most_registers) {
         put(l, l->parts[0].image->text, l->parts[0].image->text_size);
         return l->failed;
     }

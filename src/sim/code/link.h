@@ -13,6 +13,10 @@ typedef struct acu_sim_link acu_sim_link;
 /* Returns a linker without texts; NULL without memory. `say` gets each line of the linker's log. */
 acu_sim_link *acu_sim_link_new(void (*say)(void *data, const char *line), void *data);
 
+/* Lets kernels that do not declare what they leave room for have so many registers at most; 0: any
+ * number. */
+void acu_sim_link_limit_registers(acu_sim_link *link, unsigned most);
+
 /* Frees the linker, and the text that it returned; NULL is fine. */
 void acu_sim_link_free(acu_sim_link *link);
 

@@ -74,6 +74,7 @@ cudaError_t acu_sim_cuLinkCreate(unsigned int numOptions, CUjit_option *options,
         return cudaErrorMemoryAllocation;
     }
     keep_log(made, &asked);
+    acu_sim_link_limit_registers(made->link, acu_sim_options_registers(&asked));
     made->where = SIM_CALLER;
     made->next = linkers;
     linkers = made;
