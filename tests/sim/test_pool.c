@@ -1,6 +1,9 @@
 /* Stream-ordered memory and its pools. */
 #include "sim_test.h"
 
+#include <sched.h>
+#include <stdatomic.h>
+
 enum { MIB = 1 << 20 };
 
 static cudaStream_t stream;
@@ -46,6 +49,34 @@ TEST(allocates_in_a_stream) {
     OK(cudaFreeAsync(a, stream));
     OK(cudaStreamSynchronize(stream));
     assert_memory_equal(from, back, sizeof from);
+}
+
+static atomic_uint calls;
+
+static void wait_for_calls(void *data) {
+    while (atomic_load(&calls) < *(unsigned *)data)
+        sched_yield();
+}
+
+/* More memory is allocated and freed in a stream than a device has addresses for, before the stream
+ * does the first of it. */
+TEST(queued_frees_do_not_use_up_addresses) {
+    unsigned most = 63;
+    void *at, *plain;
+    acu_sim_reset("memory=16MiB");
+    for (int with = 0; with < 2; with++) { /* at last from a pool, or not */
+        atomic_store(&calls, 0);
+        OK(cudaLaunchHostFunc(0, wait_for_calls, &most));
+        for (unsigned i = 0; i < 64; i++) {
+            OK(cudaMallocAsync(&at, MIB, 0));
+            OK(cudaFreeAsync(at, 0));
+            atomic_fetch_add(&calls, 1);
+        }
+        OK(with ? cudaMallocAsync(&plain, 15 * MIB, 0) : cudaMalloc(&plain, 15 * MIB));
+        OK(cudaFree(plain));
+        OK(cudaDeviceSynchronize());
+    }
+    acu_sim_reset(MACHINE);
 }
 
 TEST(a_freed_address_is_no_memory) {
@@ -309,6 +340,7 @@ TEST(memory_that_is_freed_after_its_device_was_reset) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         C(allocates_in_a_stream),
+        T(queued_frees_do_not_use_up_addresses),
         C(a_freed_address_is_no_memory),
         C(mistakes),
         C(plain_free_takes_it_too),

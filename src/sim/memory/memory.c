@@ -165,7 +165,12 @@ static cudaError_t allocate(acu_sim_device *device, size_t size, void **at, cons
     uint64_t taken = size > SIZE_MAX - ALIGNMENT ? UINT64_MAX : acu_sim_memory_rounded(size);
     if (!acu_sim_memory_charge(device, taken))
         return cudaErrorMemoryAllocation;
-    acu_sim_range *range = new_range(device, 0, size, taken < LARGE / 2 ? ALIGNMENT : LARGE);
+    const size_t alignment = taken < LARGE / 2 ? ALIGNMENT : LARGE;
+    acu_sim_range *range = new_range(device, 0, size, alignment);
+    if (!range) { /* memory whose free is queued has its addresses still */
+        acu_sim_stream_wait_device(device);
+        range = new_range(device, 0, size, alignment);
+    }
     if (!range) {
         device->used -= taken;
         return cudaErrorMemoryAllocation;

@@ -18,6 +18,19 @@
 
 /* ---- allocating ---- */
 
+/* Makes a range of the pool. Memory whose free is queued has its addresses still: where no others
+ * are left, waits for the device; the lock is given up meanwhile. NULL without room. */
+static acu_sim_range *new_range(const acu_sim_pool *pool, size_t size) {
+    const acu_sim_memory kind = acu_sim_pool_kind(pool);
+    acu_sim_device *device = pool->device;
+    acu_sim_range *range = acu_sim_memory_new_range_of(kind, device, size);
+    if (!range && kind == SIM_DEVICE) {
+        acu_sim_stream_wait_device(device);
+        range = acu_sim_memory_new_range_of(kind, device, size);
+    }
+    return range;
+}
+
 /* Allocates from the pool; `at` is NULL for a size of 0. */
 static cudaError_t allocate(acu_sim_pool *pool, size_t size, void **at) {
     *at = NULL;
@@ -28,9 +41,14 @@ static cudaError_t allocate(acu_sim_pool *pool, size_t size, void **at) {
                           size);
     if (!acu_sim_pool_reserve(pool, size))
         return cudaErrorMemoryAllocation; /* which says why */
-    acu_sim_range *range = acu_sim_memory_new_range_of(acu_sim_pool_kind(pool), pool->device, size);
+    const cudaMemPool_t handle = acu_sim_pool_handle(pool);
+    acu_sim_range *range = new_range(pool, size);
     if (!range)
         return cudaErrorMemoryAllocation;
+    if (acu_sim_pool_of(handle) != pool) { /* destroyed by another thread meanwhile */
+        acu_sim_memory_free_range_of(range);
+        return cudaErrorInvalidValue;
+    }
     range->pool = pool;
     range->where = SIM_CALLER;
     acu_sim_pool_view_place(pool, range);
