@@ -451,7 +451,7 @@ static void put_declaration(acu_sim_link *l, const part *p, const char *from, co
 }
 
 /* Returns whether a kernel declares by this how many registers it leaves room for. */
-static bool is_limit(const ptx_text *t) {
+static bool is_register_limit(const ptx_text *t) {
     return is(t, ".maxnreg") || is(t, ".maxntid") || is(t, ".reqntid") || is(t, ".minnctapersm");
 }
 
@@ -483,7 +483,7 @@ static void copy_function(acu_sim_link *l, const part *p, ptx_text *t, const cha
         if (is(t, ".pragma")) {
             skip_to(t, ";");
         } else {
-            limited = limited || is_limit(t);
+            limited = limited || is_register_limit(t);
             acu_ptx_text_next(t);
         }
     const char *body = is(t, "{") ? t->word : NULL;

@@ -7,7 +7,7 @@
 
 /* Returns the parameters of a node as the runtime has them; false: of this type they are not
  * simulated. A context makes no difference to these types. */
-static bool read_params(const CUgraphNodeParams *from, struct cudaGraphNodeParams *to) {
+static bool read_node_params(const CUgraphNodeParams *from, struct cudaGraphNodeParams *to) {
     *to = (struct cudaGraphNodeParams){.type = (enum cudaGraphNodeType)from->type};
     switch (from->type) {
     case CU_GRAPH_NODE_TYPE_EMPTY:
@@ -53,7 +53,7 @@ cudaError_t acu_sim_cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph,
     if (nodeParams && nodeParams->type == CU_GRAPH_NODE_TYPE_KERNEL)
         return acu_sim_driver_add_kernel_node(phGraphNode, hGraph, dependencies, edges,
                                               numDependencies, &nodeParams->kernel);
-    if (nodeParams && !read_params(nodeParams, &params))
+    if (nodeParams && !read_node_params(nodeParams, &params))
         return SIM_REFUSE(cudaErrorNotSupported,
                           "the simulator does not add a node of type %d by cuGraphAddNode; of "
                           "copies, memory and semaphores it has the runtime's calls only",

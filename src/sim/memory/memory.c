@@ -75,21 +75,21 @@ bool acu_sim_memory_charge(acu_sim_device *device, uint64_t bytes) {
     return true;
 }
 
-static uintptr_t aligned(uintptr_t address, size_t alignment) {
+static uintptr_t align_address(uintptr_t address, size_t alignment) {
     return (address + alignment - 1) & ~(uintptr_t)(alignment - 1);
 }
 
 /* Returns the first gap of that size between two addresses of the device; 0 if there is no gap. */
 static uintptr_t find_gap(const acu_sim_device *device, uintptr_t from, uintptr_t to, size_t size,
                           size_t alignment) {
-    from = aligned(from, alignment);
+    from = align_address(from, alignment);
     while (to > from && to - from >= size) {
         const acu_sim_range *next = acu_sim_range_next(from);
         if (!next || next->base >= from + size)
             return from;
         from = device->base + acu_sim_memory_rounded(next->base + next->size - device->base) +
                acu_sim_guard_size();
-        from = aligned(from, alignment);
+        from = align_address(from, alignment);
     }
     return 0;
 }
@@ -97,12 +97,12 @@ static uintptr_t find_gap(const acu_sim_device *device, uintptr_t from, uintptr_
 /* Returns where the device has room for that many bytes: behind what was allocated last, if there
  * is some, and only where nothing else is left at an address that is not aligned; 0 without room.
  */
-static uintptr_t find_room(const acu_sim_device *device, size_t size, size_t alignment) {
+static uintptr_t find_addresses(const acu_sim_device *device, size_t size, size_t alignment) {
     uintptr_t end = device->base + device->span;
     uintptr_t base = find_gap(device, device->base + device->cursor, end, size, alignment);
     if (!base)
         base = find_gap(device, device->base, end, size, alignment);
-    return base || alignment == ALIGNMENT ? base : find_room(device, size, ALIGNMENT);
+    return base || alignment == ALIGNMENT ? base : find_addresses(device, size, ALIGNMENT);
 }
 
 /* Asks for large pages where the system has them, because the first access to a small page takes as
@@ -111,7 +111,7 @@ static void use_large_pages(const acu_sim_range *range) {
 #if defined(MADV_HUGEPAGE)
     uintptr_t from = (uintptr_t)acu_sim_range_bytes(range, (void *)range->base);
     uintptr_t to = (from + range->size) / LARGE * LARGE;
-    from = aligned(from, LARGE);
+    from = align_address(from, LARGE);
     if (to > from && !acu_sim_guard_size())
         (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
 #else
@@ -120,11 +120,11 @@ static void use_large_pages(const acu_sim_range *range) {
 }
 
 /* Makes a range whose address is so many bytes past one that is aligned. */
-static acu_sim_range *new_range(acu_sim_device *device, size_t past, size_t size,
-                                size_t alignment) {
+static acu_sim_range *make_range(acu_sim_device *device, size_t past, size_t size,
+                                 size_t alignment) {
     size_t taken =
         acu_sim_memory_rounded(past) + acu_sim_memory_rounded(size) + acu_sim_guard_size();
-    uintptr_t base = find_room(device, taken, alignment);
+    uintptr_t base = find_addresses(device, taken, alignment);
     if (!base)
         return NULL;
     acu_sim_range *range = acu_sim_range_new(base + past, size, SIM_DEVICE, device, NULL);
@@ -137,11 +137,11 @@ static acu_sim_range *new_range(acu_sim_device *device, size_t past, size_t size
 }
 
 acu_sim_range *acu_sim_memory_new_range(acu_sim_device *device, size_t size) {
-    return new_range(device, 0, size, ALIGNMENT);
+    return make_range(device, 0, size, ALIGNMENT);
 }
 
 acu_sim_range *acu_sim_memory_new_range_past(acu_sim_device *device, size_t past, size_t size) {
-    return new_range(device, past, size, ALIGNMENT);
+    return make_range(device, past, size, ALIGNMENT);
 }
 
 void acu_sim_memory_free_range(acu_sim_range *range) {
@@ -166,10 +166,10 @@ static cudaError_t allocate(acu_sim_device *device, size_t size, void **at, cons
     if (!acu_sim_memory_charge(device, taken))
         return cudaErrorMemoryAllocation;
     const size_t alignment = taken < LARGE / 2 ? ALIGNMENT : LARGE;
-    acu_sim_range *range = new_range(device, 0, size, alignment);
+    acu_sim_range *range = make_range(device, 0, size, alignment);
     if (!range) { /* memory whose free is queued has its addresses still */
         acu_sim_stream_wait_device(device);
-        range = new_range(device, 0, size, alignment);
+        range = make_range(device, 0, size, alignment);
     }
     if (!range) {
         device->used -= taken;

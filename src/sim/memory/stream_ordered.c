@@ -20,7 +20,7 @@
 
 /* Makes a range of the pool. Memory whose free is queued has its addresses still: where no others
  * are left, waits for the device; the lock is given up meanwhile. NULL without room. */
-static acu_sim_range *new_range(const acu_sim_pool *pool, size_t size) {
+static acu_sim_range *pool_range(const acu_sim_pool *pool, size_t size) {
     const acu_sim_memory kind = acu_sim_pool_kind(pool);
     acu_sim_device *device = pool->device;
     acu_sim_range *range = acu_sim_memory_new_range_of(kind, device, size);
@@ -42,7 +42,7 @@ static cudaError_t allocate(acu_sim_pool *pool, size_t size, void **at) {
     if (!acu_sim_pool_reserve(pool, size))
         return cudaErrorMemoryAllocation; /* which says why */
     const cudaMemPool_t handle = acu_sim_pool_handle(pool);
-    acu_sim_range *range = new_range(pool, size);
+    acu_sim_range *range = pool_range(pool, size);
     if (!range)
         return cudaErrorMemoryAllocation;
     if (acu_sim_pool_of(handle) != pool) { /* destroyed by another thread meanwhile */
