@@ -1063,6 +1063,18 @@ TEST(faults) {
     fault(WORD("", "ld.global.u32 %r2, [%d1+2];\n"), CUDA_ERROR_MISALIGNED_ADDRESS);
     fault(WORD(".shared .b32 s;\n", "ld.shared.u32 %r2, [s+100000];\n"),
           CUDA_ERROR_ILLEGAL_ADDRESS);
+    fault(WORD(".shared .b32 s;\n",
+               "mov.u64 %d4, s;\ncvta.shared.u64 %d4, %d4;\nld.global.u32 %r2, [%d4];\n"),
+          CUDA_ERROR_INVALID_ADDRESS_SPACE);
+    fault(WORD(".local .b32 l;\n",
+               "mov.u64 %d4, l;\ncvta.local.u64 %d4, %d4;\nst.global.u32 [%d4], %r1;\n"),
+          CUDA_ERROR_INVALID_ADDRESS_SPACE);
+    fault(WORD("", "mov.u64 %d4, 0x2000000000000;\nld.u32 %r2, [%d4+0x70000000];\n"),
+          CUDA_ERROR_ILLEGAL_ADDRESS);
+    fault(WORD("", "mov.u64 %d4, 0x123456;\nQ: .callprototype _ ();\ncall %d4, (), Q;\n"),
+          CUDA_ERROR_INVALID_PC);
+    fault(WORD("", "mov.u64 %d4, 0x123450;\nQ: .callprototype _ ();\ncall %d4, (), Q;\n"),
+          CUDA_ERROR_ILLEGAL_ADDRESS);
     fault(WORD("", "trap;\nmov.u32 %r2, 0;\n"), CUDA_ERROR_LAUNCH_FAILED);
     fault(WORD("", "brkpt;\nmov.u32 %r2, 0;\n"), CUDA_ERROR_LAUNCH_FAILED);
     /* Whether there is memory comes before whether the address is aligned. */
