@@ -136,6 +136,35 @@ TEST(words_that_a_version_lacks) {
     }
 }
 
+/* A target needs a version of PTX that has it, a comment an end, and all are ASCII. */
+TEST(heads_and_comments) {
+    static const struct {
+        const char *text, *why; /* NULL: it is loaded */
+    } all[] = {
+        {".version 6.0\n.target sm_80\n", "PTX .version 6.0 does not support .target sm_80"},
+        {".version 6.0\n.target sm_70\n", NULL},
+        {".version 7.7\n.target sm_90\n", "PTX .version 7.7 does not support .target sm_90"},
+        {".version 7.8\n.target sm_90a\n", "PTX .version 7.8 does not support .target sm_90a"},
+        {".version 8.0\n.target sm_90a\n", NULL},
+        {".version 8.0\n.target sm_80\n/* open", "unexpected EOF while scanning"},
+        {".version 8.0\n.target sm_80\n.visible .entry k() { ret; /* } *", "unexpected EOF"},
+        {".version 8.0\n.target sm_80\n// \xc3\xa9\n",
+         "Unexpected non-ASCII character encountered on line 3"},
+    };
+    for (size_t n = 0; n < sizeof all / sizeof *all; n++) {
+        CUmodule module;
+        char log[512] = "";
+        CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+        void *values[] = {log, (void *)sizeof log};
+        const CUresult result = cuModuleLoadDataEx(&module, all[n].text, 2, options, values);
+        assert_int_equal(result, all[n].why ? CUDA_ERROR_INVALID_PTX : CUDA_SUCCESS);
+        if (all[n].why)
+            assert_non_null(strstr(log, all[n].why));
+        else
+            OK(cuModuleUnload(module));
+    }
+}
+
 static CUresult launch_in_clusters(CUfunction kernel, unsigned blocks, unsigned cluster) {
     CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
                                    .value.clusterDim = {cluster, 1, 1}};
@@ -559,6 +588,7 @@ int main(void) {
         C(words_that_a_version_lacks),
         C(clusters_in_ptx),
         C(sizes_of_clusters),
+        C(heads_and_comments),
         C(a_variable_that_is_only_declared),
         C(libraries),
         T(a_library_needs_no_context),

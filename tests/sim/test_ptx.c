@@ -690,6 +690,21 @@ TEST(operands_that_do_not_suit) {
         {"fence.proxy.tensormap::generic.acquire.gpu %d1, 128;",
          "Arguments mismatch for instruction 'fence.proxy'"},
         {"min.f16.u32 %u1, %u1, %u1;", "Unexpected instruction types specified for 'min'"},
+        {"mov.f32 %f1, 0f3F80;", "Parsing error near '0f3F80'"},
+        {"mov.f32 %f1, 0f3F8000000;", "Parsing error near '0f3F8000000'"},
+        {"mov.b64 %d1, 0d3FF;", "Parsing error near '0d3FF'"},
+        {"mov.u32 %u1, 0b;", "Parsing error near '0b'"},
+        {"red.global.cas.b32 [%d1], %u1, %u2;", "Illegal modifier '.cas' for instruction 'red'"},
+        {"red.global.exch.b32 [%d1], %u1;", "Illegal operation '.exch' for instruction 'red'"},
+        {"cp.async.shared.global [%u1], [%d1], 8;", "'.ca or .cg' modifier required"},
+        {"cp.async.cg.shared.global [%u1], [%d1], 8;", "unexpected value '8', expected to be 16"},
+        {"cp.async.ca.shared.global [%u1], [%d1], 8, 9;", "value '9' out of range"},
+        {"vadd.s32.s32.s32 %u1, %u2.b4, %u1;", "Incorrect video selector for operand 1"},
+        {"vadd.s32.s32.s32 %u1, %u2.h2, %u1;", "Incorrect video selector for operand 1"},
+        {"vadd.s32.s32.s32 %u1.b4, %u2, %u1, %u1;", "Incorrect video selector for operand 0"},
+        {"vadd.s32.s32.s32 %u1, %u2.b10, %u1;", "Incorrect video selector for operand 1"},
+        {"vadd2.s32.s32.s32 %u1, %u2.h14, %u1, %u1;", "Incorrect video selector for operand 1"},
+        {"vadd4.s32.s32.s32 %u1.b4, %u2, %u1, %u1;", "Incorrect video selector for operand 0"},
     };
     for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
         char text[512];
