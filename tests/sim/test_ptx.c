@@ -1101,6 +1101,35 @@ TEST(faults) {
           CUDA_ERROR_ILLEGAL_INSTRUCTION); /* of a block that the cluster does not have */
 }
 
+static void with_timeout(const char *configuration) {
+    acu_sim_reset(configuration);
+    OK(cuInit(0));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+}
+
+/* A kernel that takes longer than it may ends with 702, whether it goes round without an access,
+ * waits for memory, or has one block after the other. */
+TEST(a_timeout) {
+    uint32_t words[32] = {0};
+    with_timeout(MACHINE ",timeout=1000");
+    run(WORD("", "mov.u32 %r2, 7;\n"), 1, 32, words, 32);
+    assert_int_equal(words[31], 7);
+    with_timeout(MACHINE ",timeout=0.05");
+    fault(WORD("", "L: bra L;\n"), CUDA_ERROR_LAUNCH_TIMEOUT);
+    with_timeout(MACHINE ",timeout=0.05");
+    fault(
+        WORD("", "L: ld.volatile.global.u32 %r2, [%d3];\nsetp.ne.u32 %p1, %r2, 77;\n@%p1 bra L;\n"),
+        CUDA_ERROR_LAUNCH_TIMEOUT);
+    with_timeout(MACHINE ",timeout=0.05");
+    CUmodule module = load_text(HEAD ".entry k() { ret; }\n");
+    CUfunction kernel;
+    OK(cuModuleGetFunction(&kernel, module, "k"));
+    OK(cuLaunchKernel(kernel, 1u << 31 >> 1, 60000, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    SAYS(CUDA_ERROR_LAUNCH_TIMEOUT, cuCtxSynchronize());
+    with_timeout(MACHINE);
+}
+
 #define SAMPLES                                                                                    \
     ".reg .b32 %r<5>; .reg .b64 %d;\ntex.2dms.v4.u32.s32 {%r1, %r2, %r3, %r4}, [%d, {%r1, %r2, "   \
     "%r3, %r3}];\nret;\n}\n"
@@ -1165,6 +1194,7 @@ int main(void) {
         C(atomics_of_lanes_together),
         C(atomics_of_vectors_into_their_sources),
         C(faults),
+        C(a_timeout),
         C(an_instruction_that_is_not_simulated),
     };
     return RUN(tests);
