@@ -199,6 +199,13 @@ static const char *read_option(acu_sim_config *config, const char *key, const ch
         if (end == value || *end || count < 1 || count > 1024)
             return "a number from 1 to 1024";
         config->threads = (unsigned)count;
+    } else if (strcmp(key, "timeout") == 0) {
+        char *end;
+        config->timeout = strtod(value, &end);
+        if (end == value || *end || !(config->timeout >= 0 && config->timeout <= 1e6)) {
+            config->timeout = 0;
+            return "a number of seconds up to 1e6, like 2.5";
+        }
     } else if (strcmp(key, "seed") == 0) {
         char *end;
         errno = 0;
@@ -209,7 +216,7 @@ static const char *read_option(acu_sim_config *config, const char *key, const ch
         config->seeded = true;
     } else {
         return "one of devices, memory, budget, cc, runtime, driver, leaks, guard, seed, check, "
-               "profile, trap, jit, level, threads";
+               "profile, trap, jit, level, threads, timeout";
     }
     return NULL;
 }

@@ -83,6 +83,7 @@ typedef struct acu_sim_config {
     unsigned jit;                  /* hot kernels become machine code */
     unsigned level;                /* of the processor, as ptx_level has them */
     unsigned threads;              /* that execute a kernel; 0: one for each processor */
+    double timeout;                /* seconds that a kernel may take; 0: as many as it likes */
     bool seeded;
     uint64_t seed;
 } acu_sim_config;

@@ -136,6 +136,83 @@ TEST(words_that_a_version_lacks) {
     }
 }
 
+/* A target needs a version of PTX that has it, a comment an end, and all are ASCII. */
+TEST(heads_and_comments) {
+    static const struct {
+        const char *text, *why; /* NULL: it is loaded */
+    } all[] = {
+        {".version 6.0\n.target sm_80\n", "PTX .version 6.0 does not support .target sm_80"},
+        {".version 6.0\n.target sm_70\n", NULL},
+        {".version 7.7\n.target sm_90\n", "PTX .version 7.7 does not support .target sm_90"},
+        {".version 7.8\n.target sm_90a\n", "PTX .version 7.8 does not support .target sm_90a"},
+        {".version 8.0\n.target sm_90a\n", NULL},
+        {".version 8.0\n.target sm_80\n/* open", "unexpected EOF while scanning"},
+        {".version 8.0\n.target sm_80\n.visible .entry k() { ret; /* } *", "unexpected EOF"},
+        {".version 8.0\n.target sm_80\n// \xc3\xa9\n",
+         "Unexpected non-ASCII character encountered on line 3"},
+    };
+    for (size_t n = 0; n < sizeof all / sizeof *all; n++) {
+        CUmodule module;
+        char log[512] = "";
+        CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+        void *values[] = {log, (void *)sizeof log};
+        const CUresult result = cuModuleLoadDataEx(&module, all[n].text, 2, options, values);
+        assert_int_equal(result, all[n].why ? CUDA_ERROR_INVALID_PTX : CUDA_SUCCESS);
+        if (all[n].why)
+            assert_non_null(strstr(log, all[n].why));
+        else
+            OK(cuModuleUnload(module));
+    }
+}
+
+static CUresult launch_in_clusters(CUfunction kernel, unsigned blocks, unsigned cluster) {
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                   .value.clusterDim = {cluster, 1, 1}};
+    const CUlaunchConfig config = {.gridDimX = blocks,
+                                   .gridDimY = 1,
+                                   .gridDimZ = 1,
+                                   .blockDimX = 1,
+                                   .blockDimY = 1,
+                                   .blockDimZ = 1,
+                                   .attrs = cluster ? &attribute : NULL,
+                                   .numAttrs = cluster ? 1 : 0};
+    return cuLaunchKernelEx(&config, kernel, NULL, NULL);
+}
+
+/* Sizes of clusters that a kernel was compiled for, or that its attributes give, as an H200. */
+TEST(sizes_of_clusters) {
+    CUmodule module;
+    CUfunction some, two, any;
+    int most = 0;
+    OK(cuModuleLoadData(&module, ".version 8.0\n.target sm_90\n.address_size 64\n"
+                                 ".visible .entry some() .maxclusterrank 4 { ret; }\n"
+                                 ".visible .entry two() .reqnctapercluster 2 { ret; }\n"
+                                 ".visible .entry any() { ret; }\n"));
+    OK(cuModuleGetFunction(&some, module, "some"));
+    OK(cuModuleGetFunction(&two, module, "two"));
+    OK(cuModuleGetFunction(&any, module, "any"));
+    OK(launch_in_clusters(some, 8, 4));
+    SAYS(CUDA_ERROR_INVALID_CLUSTER_SIZE, launch_in_clusters(some, 8, 8));
+    const CUlaunchConfig config = {.gridDimX = 8,
+                                   .gridDimY = 1,
+                                   .gridDimZ = 1,
+                                   .blockDimX = 1,
+                                   .blockDimY = 1,
+                                   .blockDimZ = 1};
+    OK(cuOccupancyMaxPotentialClusterSize(&most, some, &config));
+    assert_int_equal(most, 4);
+    OK(cuFuncSetAttribute(two, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2));
+    SAYS(CUDA_ERROR_NOT_PERMITTED,
+         cuFuncSetAttribute(two, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 4));
+    OK(cuFuncSetAttribute(any, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2));
+    SAYS(CUDA_ERROR_INVALID_CLUSTER_SIZE, launch_in_clusters(any, 4, 0));
+    OK(cuFuncSetAttribute(any, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, 1));
+    OK(cuFuncSetAttribute(any, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, 1));
+    OK(launch_in_clusters(any, 4, 0));
+    SAYS(CUDA_ERROR_INVALID_CLUSTER_SIZE, launch_in_clusters(any, 3, 0));
+    OK(cuModuleUnload(module));
+}
+
 /* What is of clusters needs a target that has them, and fits together, as an H200 says. */
 TEST(clusters_in_ptx) {
     static const struct {
@@ -510,6 +587,8 @@ int main(void) {
         C(the_log_says_what_is_wrong),
         C(words_that_a_version_lacks),
         C(clusters_in_ptx),
+        C(sizes_of_clusters),
+        C(heads_and_comments),
         C(a_variable_that_is_only_declared),
         C(libraries),
         T(a_library_needs_no_context),

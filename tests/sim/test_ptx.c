@@ -690,6 +690,21 @@ TEST(operands_that_do_not_suit) {
         {"fence.proxy.tensormap::generic.acquire.gpu %d1, 128;",
          "Arguments mismatch for instruction 'fence.proxy'"},
         {"min.f16.u32 %u1, %u1, %u1;", "Unexpected instruction types specified for 'min'"},
+        {"mov.f32 %f1, 0f3F80;", "Parsing error near '0f3F80'"},
+        {"mov.f32 %f1, 0f3F8000000;", "Parsing error near '0f3F8000000'"},
+        {"mov.b64 %d1, 0d3FF;", "Parsing error near '0d3FF'"},
+        {"mov.u32 %u1, 0b;", "Parsing error near '0b'"},
+        {"red.global.cas.b32 [%d1], %u1, %u2;", "Illegal modifier '.cas' for instruction 'red'"},
+        {"red.global.exch.b32 [%d1], %u1;", "Illegal operation '.exch' for instruction 'red'"},
+        {"cp.async.shared.global [%u1], [%d1], 8;", "'.ca or .cg' modifier required"},
+        {"cp.async.cg.shared.global [%u1], [%d1], 8;", "unexpected value '8', expected to be 16"},
+        {"cp.async.ca.shared.global [%u1], [%d1], 8, 9;", "value '9' out of range"},
+        {"vadd.s32.s32.s32 %u1, %u2.b4, %u1;", "Incorrect video selector for operand 1"},
+        {"vadd.s32.s32.s32 %u1, %u2.h2, %u1;", "Incorrect video selector for operand 1"},
+        {"vadd.s32.s32.s32 %u1.b4, %u2, %u1, %u1;", "Incorrect video selector for operand 0"},
+        {"vadd.s32.s32.s32 %u1, %u2.b10, %u1;", "Incorrect video selector for operand 1"},
+        {"vadd2.s32.s32.s32 %u1, %u2.h14, %u1, %u1;", "Incorrect video selector for operand 1"},
+        {"vadd4.s32.s32.s32 %u1.b4, %u2, %u1, %u1;", "Incorrect video selector for operand 0"},
     };
     for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
         char text[512];
@@ -1063,6 +1078,18 @@ TEST(faults) {
     fault(WORD("", "ld.global.u32 %r2, [%d1+2];\n"), CUDA_ERROR_MISALIGNED_ADDRESS);
     fault(WORD(".shared .b32 s;\n", "ld.shared.u32 %r2, [s+100000];\n"),
           CUDA_ERROR_ILLEGAL_ADDRESS);
+    fault(WORD(".shared .b32 s;\n",
+               "mov.u64 %d4, s;\ncvta.shared.u64 %d4, %d4;\nld.global.u32 %r2, [%d4];\n"),
+          CUDA_ERROR_INVALID_ADDRESS_SPACE);
+    fault(WORD(".local .b32 l;\n",
+               "mov.u64 %d4, l;\ncvta.local.u64 %d4, %d4;\nst.global.u32 [%d4], %r1;\n"),
+          CUDA_ERROR_INVALID_ADDRESS_SPACE);
+    fault(WORD("", "mov.u64 %d4, 0x2000000000000;\nld.u32 %r2, [%d4+0x70000000];\n"),
+          CUDA_ERROR_ILLEGAL_ADDRESS);
+    fault(WORD("", "mov.u64 %d4, 0x123456;\nQ: .callprototype _ ();\ncall %d4, (), Q;\n"),
+          CUDA_ERROR_INVALID_PC);
+    fault(WORD("", "mov.u64 %d4, 0x123450;\nQ: .callprototype _ ();\ncall %d4, (), Q;\n"),
+          CUDA_ERROR_ILLEGAL_ADDRESS);
     fault(WORD("", "trap;\nmov.u32 %r2, 0;\n"), CUDA_ERROR_LAUNCH_FAILED);
     fault(WORD("", "brkpt;\nmov.u32 %r2, 0;\n"), CUDA_ERROR_LAUNCH_FAILED);
     /* Whether there is memory comes before whether the address is aligned. */
@@ -1072,6 +1099,35 @@ TEST(faults) {
           CUDA_ERROR_ILLEGAL_ADDRESS);
     fault(WORD("", "mov.u32 %r3, 0x5000001;\nld.shared.u32 %r2, [%r3];\n"),
           CUDA_ERROR_ILLEGAL_INSTRUCTION); /* of a block that the cluster does not have */
+}
+
+static void with_timeout(const char *configuration) {
+    acu_sim_reset(configuration);
+    OK(cuInit(0));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+}
+
+/* A kernel that takes longer than it may ends with 702, whether it goes round without an access,
+ * waits for memory, or has one block after the other. */
+TEST(a_timeout) {
+    uint32_t words[32] = {0};
+    with_timeout(MACHINE ",timeout=1000");
+    run(WORD("", "mov.u32 %r2, 7;\n"), 1, 32, words, 32);
+    assert_int_equal(words[31], 7);
+    with_timeout(MACHINE ",timeout=0.05");
+    fault(WORD("", "L: bra L;\n"), CUDA_ERROR_LAUNCH_TIMEOUT);
+    with_timeout(MACHINE ",timeout=0.05");
+    fault(
+        WORD("", "L: ld.volatile.global.u32 %r2, [%d3];\nsetp.ne.u32 %p1, %r2, 77;\n@%p1 bra L;\n"),
+        CUDA_ERROR_LAUNCH_TIMEOUT);
+    with_timeout(MACHINE ",timeout=0.05");
+    CUmodule module = load_text(HEAD ".entry k() { ret; }\n");
+    CUfunction kernel;
+    OK(cuModuleGetFunction(&kernel, module, "k"));
+    OK(cuLaunchKernel(kernel, 1u << 31 >> 1, 60000, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    SAYS(CUDA_ERROR_LAUNCH_TIMEOUT, cuCtxSynchronize());
+    with_timeout(MACHINE);
 }
 
 #define SAMPLES                                                                                    \
@@ -1138,6 +1194,7 @@ int main(void) {
         C(atomics_of_lanes_together),
         C(atomics_of_vectors_into_their_sources),
         C(faults),
+        C(a_timeout),
         C(an_instruction_that_is_not_simulated),
     };
     return RUN(tests);

@@ -117,6 +117,57 @@ TEST(children_of_children) {
     assert_true(tail[0] == 5001 && tail[1] == 0);
 }
 
+/* Launches with a buffer that the kernel asks for by its size, as cudaGetParameterBuffer() does. */
+#define BUFFER_OF(bytes)                                                                           \
+    "st.param.b64 [a], 8;\nst.param.b64 [q], " bytes                                               \
+    ";\ncall (q), __cudaCDP2GetParameterBuffer, (a, q);\nld.param.b64 %d4, [q];\n"
+#define LAUNCH_KERNEL(kernel, buffer, threads)                                                     \
+    "mov.u64 %d5, " kernel ";\nst.param.b64 [a], %d5;\nst.param.b64 [q], " buffer                  \
+    ";\nst.param.b32 [b], 2;\nst.param.b32 [b+4], 1;\nst.param.b32 [b+8], 1;\n"                    \
+    "st.param.b32 [c], " threads                                                                   \
+    ";\nst.param.b32 [c+4], 1;\nst.param.b32 [c+8], 1;\nst.param.b32 [d], 0;\n"                    \
+    "st.param.b64 [s], 0;\n"                                                                       \
+    "call (e), __cudaCDP2LaunchDevice, (a, q, b, c, d, s);\nld.param.b32 %r1, [e];\n"
+#define OF_BYTES                                                                                   \
+    DECLARED RUNTIME("GetParameterBuffer", "b64", ".param .b64 a, .param .b64 b")                  \
+        RUNTIME("LaunchDevice", "b32",                                                             \
+                ".param .b64 a, .param .b64 b, .param .align 4 .b8 c[12], "                        \
+                ".param .align 4 .b8 d[12], .param .b32 e, .param .b64 f")                         \
+            RUNTIME("DeviceGetSharedMemConfig", "b32", ".param .b64 a") NOTE K REGISTERS           \
+        ".param .b64 s;\n"
+
+/* A buffer of bytes is launched as often as the kernel likes, with what is in it at the launch. A
+ * wrong configuration is refused, and a kernel without parameters needs no buffer. */
+TEST(a_buffer_of_bytes) {
+    uint32_t words[24] = {0};
+    run(OF_BYTES BUFFER_OF("12") "st.u64 [%d4], %d1;\nst.u32 [%d4+8], 7;\n" LAUNCH_KERNEL(
+            "note", "%d4", "3")
+            STORE(80, "%r1") "st.u32 [%d4+8], 8;\n" LAUNCH_KERNEL("note", "%d4", "1")
+                STORE(84, "%r1") LAUNCH_KERNEL("note", "%d4", "2000") STORE(88, "%r1") "ret;\n}\n",
+        1, 1, words, 24);
+    static const uint32_t list[] = {8, 7, 7, 7, 7, 7, 7, 8, 8};
+    assert_memory_equal(words, list, sizeof list);
+    assert_true(words[20] == 0 && words[21] == 0 && words[22] == cudaErrorInvalidConfiguration);
+}
+
+TEST(buffers_that_are_none) {
+    uint32_t words[2] = {9, 9};
+    run(OF_BYTES BUFFER_OF("1000000") "setp.eq.u64 %p1, %d4, 0;\nselp.b32 %r1, 1, 0, %p1;\n" STORE(
+            0, "%r1") LAST_ERROR STORE(4, "%r3") "ret;\n}\n",
+        1, 1, words, 2);
+    assert_true(words[0] == 1 && words[1] == cudaErrorMemoryAllocation);
+    fault(OF_BYTES LAUNCH_KERNEL("note", "%d1", "1") "ret;\n}\n", 700);
+    fault(OF_BYTES LAUNCH_KERNEL("0", "0", "1") "ret;\n}\n", 700);
+}
+
+TEST(banks_of_shared_memory) {
+    uint32_t word = 9;
+    run(OF_BYTES "st.param.b64 [a], %d1;\ncall (e), __cudaCDP2DeviceGetSharedMemConfig, (a);\n"
+                 "ret;\n}\n",
+        1, 1, &word, 1);
+    assert_int_equal(word, cudaSharedMemBankSizeFourByte);
+}
+
 static void c_function(const acu_sim_launch *launch, void *const *args) {
     uint32_t *to = acu_sim_at(launch, *(uint32_t **)args[0], 8);
     to[1] = *(const uint32_t *)args[1] + launch->block[0];
@@ -475,6 +526,9 @@ TEST(a_kernel_that_is_declared_first) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {C(a_child),
+                                       C(a_buffer_of_bytes),
+                                       C(buffers_that_are_none),
+                                       C(banks_of_shared_memory),
                                        C(the_order_of_children),
                                        C(children_of_many_threads),
                                        C(children_of_children),

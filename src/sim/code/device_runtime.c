@@ -278,6 +278,8 @@ static cudaError_t set_box(const calling *c) {
 
 /* ---- launches ---- */
 
+enum { MOST_ARGUMENTS = 32764 }; /* bytes of a kernel's parameters */
+
 /* Returns how much dynamic shared memory a child may have. Where the kernel may have more than
  * every kernel by its attribute, a child may have all that the device allows. */
 static size_t most_shared(const acu_sim_function *kernel) {
@@ -289,35 +291,52 @@ static size_t most_shared(const acu_sim_function *kernel) {
     return room > own ? room - own : 0;
 }
 
-/* Prepares a launch, whose arguments the kernel writes next. A wrong configuration gets a buffer,
- * too, and is refused when it is launched. */
-static cudaError_t get_buffer(const calling *c) {
-    acu_sim_function *kernel;
-    acu_sim_kernel_launch *prepared = NULL;
+/* Prepares a launch of a kernel by the grid and the block that are in two arguments from `dims` on,
+ * and the shared memory behind them. Returns what refuses the configuration, with no launch. A
+ * kernel that cannot be executed ends the one that calls. */
+static cudaError_t prepare(const calling *c, acu_sim_function *kernel, unsigned dims,
+                           acu_sim_kernel_launch **prepared) {
     size_t size = 0;
     char nothing = 0;
     void *extra[] = {(void *)1, &nothing, (void *)2, &size, NULL};
-    const unsigned *grid = c->call->large[1], *block = c->call->large[2];
+    const unsigned *grid = c->call->large[dims], *block = c->call->large[dims + 1];
     const cudaLaunchConfig_t config = {.gridDim = {grid[0], grid[1], grid[2]},
                                        .blockDim = {block[0], block[1], block[2]}};
-    const size_t shared = (unsigned)c->call->arguments[3];
-    SIM_TRY(find_kernel(c, 0, &kernel));
-    cudaError_t result =
-        shared > most_shared(kernel)
-            ? cudaErrorInvalidConfiguration
-            : acu_sim_kernel_launch_prepare(c->module->context, NULL, kernel, &config, NULL, extra,
-                                            false, &prepared);
+    const size_t shared = (unsigned)c->call->arguments[dims + 2];
+    if (shared > most_shared(kernel))
+        return cudaErrorInvalidConfiguration;
+    const cudaError_t result = acu_sim_kernel_launch_prepare(c->module->context, NULL, kernel,
+                                                             &config, NULL, extra, false, prepared);
     if (result == cudaErrorNotSupported)
         return end(c, result,
                    "it launches a kernel that cannot be executed: ", acu_sim_execute_why(kernel));
-    if (result == cudaErrorMemoryAllocation)
-        return result;
-    if (prepared) {
-        prepared->multiprocessors = c->launch->multiprocessors;
-        prepared->processors = c->launch->processors;
-        prepared->shared = shared;
+    if (*prepared) {
+        (*prepared)->multiprocessors = c->launch->multiprocessors;
+        (*prepared)->processors = c->launch->processors;
+        (*prepared)->shared = shared;
     }
+    return result;
+}
+
+/* Prepares a launch, whose arguments the kernel writes next. A wrong configuration gets a buffer,
+ * too, and is refused when it is launched. */
+static cudaError_t get_launch_buffer(const calling *c) {
+    acu_sim_function *kernel;
+    acu_sim_kernel_launch *prepared = NULL;
+    SIM_TRY(find_kernel(c, 0, &kernel));
+    const cudaError_t result = prepare(c, kernel, 1, &prepared);
+    if (result == cudaErrorNotSupported || result == cudaErrorMemoryAllocation)
+        return result;
     c->call->result = acu_sim_descendants_fill(c->children, prepared, kernel->entry->param_room);
+    return c->call->result ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+/* A buffer for arguments, of so many bytes, which says nothing of a kernel. Memory of calloc() has
+ * every alignment that a store can need. */
+static cudaError_t get_buffer(const calling *c) {
+    const uint64_t bytes = c->call->arguments[1];
+    if (bytes <= MOST_ARGUMENTS)
+        c->call->result = acu_sim_descendants_fill(c->children, NULL, bytes);
     return c->call->result ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
@@ -326,21 +345,52 @@ static size_t most_tails(const calling *c) {
     return c->module->context->limits[cudaLimitDevRuntimePendingLaunchCount];
 }
 
-static cudaError_t launch(const calling *c) {
-    const uint64_t *a = c->call->arguments;
-    const bool in_tail = a[1] == TAIL_LAUNCH;
-    acu_sim_descendant *child = acu_sim_descendants_filled(c->children, a[0]);
-    if (!child)
-        return end(c, cudaErrorIllegalAddress, "cudaLaunchDevice() got no buffer", "");
+/* Queues the prepared launch on the stream. */
+static cudaError_t launch(const calling *c, acu_sim_descendant *child, uint64_t stream) {
+    const bool in_tail = stream == TAIL_LAUNCH;
     if (!child->launch)
         return cudaErrorInvalidConfiguration;
-    if (!is_stream(c, a[1]))
+    if (!is_stream(c, stream))
         return cudaErrorInvalidValue;
     if (in_tail && c->children->tails >= most_tails(c))
         return cudaErrorLaunchPendingCountExceeded;
     c->children->tails += in_tail;
     acu_sim_descendants_launch(c->children, child, in_tail);
     return cudaSuccess;
+}
+
+/* Finds the buffer that the argument points to. */
+static cudaError_t find_buffer(const calling *c, unsigned n, acu_sim_descendant **buffer) {
+    *buffer = acu_sim_descendants_filled(c->children, c->call->arguments[n]);
+    return *buffer ? cudaSuccess
+                   : end(c, cudaErrorIllegalAddress, "cudaLaunchDevice() got no buffer", "");
+}
+
+static cudaError_t launch_prepared(const calling *c) {
+    acu_sim_descendant *child;
+    SIM_TRY(find_buffer(c, 0, &child));
+    return launch(c, child, c->call->arguments[1]);
+}
+
+/* Launches a kernel with a copy of the arguments in the buffer; NULL stands for none. */
+static cudaError_t launch_kernel(const calling *c) {
+    acu_sim_function *kernel;
+    acu_sim_kernel_launch *prepared = NULL;
+    acu_sim_descendant *buffer = NULL;
+    SIM_TRY(find_kernel(c, 0, &kernel));
+    if (c->call->arguments[1])
+        SIM_TRY(find_buffer(c, 1, &buffer));
+    const cudaError_t result = prepare(c, kernel, 2, &prepared);
+    if (result == cudaErrorNotSupported || result == cudaErrorMemoryAllocation)
+        return result;
+    if (result)
+        return cudaErrorInvalidConfiguration;
+    const size_t room = kernel->entry->param_room;
+    if (buffer)
+        memcpy(prepared->arguments, buffer->arguments, buffer->bytes < room ? buffer->bytes : room);
+    const uint64_t at = acu_sim_descendants_fill(c->children, prepared, room);
+    return at ? launch(c, acu_sim_descendants_filled(c->children, at), c->call->arguments[5])
+              : cudaErrorMemoryAllocation;
 }
 
 /* ---- calls ---- */
@@ -398,8 +448,15 @@ static cudaError_t answer(const calling *c) {
         return use_event(c, c->call->arguments[0]);
     case PTX_RUNTIME_PARAMETER_BUFFER:
         return get_buffer(c);
+    case PTX_RUNTIME_LAUNCH_BUFFER:
+        return get_launch_buffer(c);
+    case PTX_RUNTIME_LAUNCH_KERNEL:
+        return launch_kernel(c);
     case PTX_RUNTIME_LAUNCH:
-        return launch(c);
+        return launch_prepared(c);
+    case PTX_RUNTIME_GET_BANKS:
+        write_number(c, cudaSharedMemBankSizeFourByte);
+        return cudaSuccess;
     default:
         return end(c, cudaErrorNotSupported, "the device runtime has no such function", "");
     }
@@ -425,7 +482,8 @@ static void do_call(const calling *c) {
         const cudaError_t result = answer(c);
         if (result && is_remembered(call->function))
             acu_sim_descendants_set_error(c->children, call->thread, result);
-        if (call->function != PTX_RUNTIME_PARAMETER_BUFFER)
+        if (call->function != PTX_RUNTIME_PARAMETER_BUFFER &&
+            call->function != PTX_RUNTIME_LAUNCH_BUFFER)
             call->result = result;
     }
 }

@@ -462,6 +462,7 @@ cudaError_t acu_sim_execute_run(const acu_sim_kernel_launch *prepared,
         .graph = m.in_graph.exec,
         .barrier = prepared->cooperative ? (uintptr_t)m.barrier : 0,
         .jit = (ptx_jit_use)acu_sim_configuration()->jit,
+        .timeout = acu_sim_configuration()->timeout,
         .workers = acu_sim_configuration()->seeded ? 1 : acu_sim_configuration()->threads};
     acu_sim_kernel_launch_extents(prepared, launch.grid, launch.block);
     const unsigned threads = launch.block[0] * launch.block[1] * launch.block[2];

@@ -219,7 +219,7 @@ static cudaError_t set_attribute(const acu_sim_function *f, acu_sim_settings *se
     case CLUSTER_WIDTH:
     case CLUSTER_HEIGHT:
     case CLUSTER_DEPTH:
-        if (f->entry->cluster[0])
+        if (f->entry->cluster[0] && (unsigned)value != f->entry->cluster[attribute - CLUSTER_WIDTH])
             return cudaErrorNotPermitted; /* the size is fixed in the code */
         if (value < 0)
             return cudaErrorInvalidValue;
@@ -521,6 +521,10 @@ cudaError_t acu_sim_function_validate_cluster(const acu_sim_function *f, const u
         if (!given)
             cluster[i] = f->set.cluster[i] ? (unsigned)f->set.cluster[i] : 1;
     }
+    if (!given && f->set.cluster[0] && !(f->set.cluster[1] && f->set.cluster[2]))
+        return SIM_REFUSE(cudaErrorInvalidClusterSize,
+                          "the kernel's attributes give its clusters no extent in %s",
+                          f->set.cluster[1] ? "z" : "y");
     if (!given && !f->set.cluster[0])
         return f->set.cluster_must_be_set
                    ? SIM_REFUSE(cudaErrorInvalidClusterSize,
@@ -533,6 +537,10 @@ cudaError_t acu_sim_function_validate_cluster(const acu_sim_function *f, const u
                           "a cluster of %zu blocks is too large: a kernel has 8, or 16 with "
                           "cudaFuncAttributeNonPortableClusterSizeAllowed",
                           (size_t)volume(cluster));
+    if (f->entry->max_cluster && volume(cluster) > f->entry->max_cluster)
+        return SIM_REFUSE(cudaErrorInvalidClusterSize,
+                          "a cluster of %zu blocks is too large: the kernel was compiled for %u",
+                          (size_t)volume(cluster), f->entry->max_cluster);
     for (int i = 0; i < 3 && !f->entry->blocks_are_clusters; i++)
         if (grid[i] % cluster[i])
             return SIM_REFUSE(cudaErrorInvalidClusterSize,
@@ -563,7 +571,10 @@ cudaError_t acu_sim_function_max_cluster_size(const acu_sim_function *f,
     bool cooperative;
     SIM_TRY(acu_sim_function_read_attributes(config, false, cluster, &cooperative));
     SIM_TRY(acu_sim_function_validate_cluster(f, grid, cluster));
+    const unsigned declared = f->entry->max_cluster;
     unsigned most = f->set.big_clusters ? 16 : 8;
+    if (declared && declared < most)
+        most = declared;
     *size = acu_sim_function_occupancy(f, threads, config->dynamicSmemBytes) ? (int)most : 0;
     return cudaSuccess;
 }

@@ -25,6 +25,7 @@ typedef struct acu_sim_entry {
     unsigned estimate;     /* of them; 0: not made yet */
     unsigned last_exit;    /* bytes of the machine code before it; 0: not known */
     size_t shared, local;  /* bytes of static shared memory, of local memory */
+    unsigned max_cluster;  /* blocks of a cluster, at most (.maxclusterrank); 0: not declared */
     bool explicit_cluster; /* every launch has clusters */
     bool blocks_are_clusters;
     bool reported;           /* stderr has a line about the missing C function already */

@@ -81,6 +81,7 @@ static bool read_entry(acu_sim_entry *entry, ptx_module *module, const ptx_funct
     *entry = (acu_sim_entry){.name = strdup(f->name),
                              .max_registers = f->max_registers,
                              .min_blocks = f->min_blocks,
+                             .max_cluster = f->max_cluster,
                              .explicit_cluster = f->explicit_cluster,
                              .blocks_are_clusters = f->blocks_are_clusters};
     memcpy(entry->max_threads, f->max_threads, sizeof entry->max_threads);

@@ -110,8 +110,13 @@ static char *bytes_at(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_space sp
         static const ptx_space spaces[] = {PTX_SHARED, PTX_LOCAL, PTX_GENERIC, PTX_PARAM};
         uint64_t window = (address - PTX_SHARED_WINDOW) >> 40,
                  offset = address & ((UINT64_C(1) << 40) - 1);
-        if (space == PTX_GLOBAL || window > 3 || spaces[window] == PTX_GENERIC ||
-            offset >= PTX_WINDOW_SIZE)
+        const bool is_window =
+            window <= 3 && spaces[window] != PTX_GENERIC && offset < PTX_WINDOW_SIZE;
+        if (is_window && space == PTX_GLOBAL)
+            acu_ptx_fail(w, lane, op, 717, address,
+                         "%s of %zu bytes of global memory, which are shared, local or parameters",
+                         writes ? "a write" : "a read", bytes);
+        if (!is_window)
             acu_ptx_fail(w, lane, op, 700, address, "%s of %zu bytes, which are in no allocation",
                          writes ? "a write" : "a read", bytes);
         space = spaces[window];

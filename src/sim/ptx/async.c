@@ -80,7 +80,9 @@ static void check_side(ptx_lowering *l, const place *side, const async_copy *c, 
 static void lower_copy(ptx_lowering *l, const ptx_instruction *i, ptx_words *words) {
     async_copy *c = acu_ptx_lower_alloc(l, sizeof *c);
     bool has_policy;
-    acu_ptx_take_one(words, "ca cg");
+    const int cache = acu_ptx_take_one(words, "ca cg");
+    if (cache < 0)
+        acu_ptx_invalid(l, "'.ca or .cg' modifier required for instruction 'cp.async'");
     take_hints(words, &has_policy);
     acu_ptx_take_one(words, "shared shared::cta");
     acu_ptx_take(words, "global");
@@ -90,6 +92,16 @@ static void lower_copy(ptx_lowering *l, const ptx_instruction *i, ptx_words *wor
         (i->operands[2].bits != 4 && i->operands[2].bits != 8 && i->operands[2].bits != 16))
         acu_ptx_mismatch(l);
     c->size = (unsigned)i->operands[2].bits;
+    if (cache == 1 && c->size != 16)
+        acu_ptx_invalid(l,
+                        "Argument 2 of instruction 'cp.async': unexpected value '%u', expected "
+                        "to be 16",
+                        c->size);
+    if (count > 3 && i->operands[3].kind == PTX_INTEGER && i->operands[3].bits > c->size)
+        acu_ptx_invalid(l,
+                        "Argument 3 of instruction 'cp.async': value '%lld' out of range, "
+                        "expected to be in range [0..%u]",
+                        (long long)i->operands[3].bits, c->size);
     c->to = (place){PTX_SHARED, acu_ptx_address(l, &i->operands[0], PTX_SHARED)};
     c->from = (place){PTX_GLOBAL, acu_ptx_address(l, &i->operands[1], PTX_GLOBAL)};
     if (count > 3) {

@@ -382,6 +382,10 @@ static void read_atomic(ptx_lowering *l, const ptx_instruction *i, ptx_atomic *a
     acu_ptx_words_end(l, &words);
     a->count = vector < 0 ? 1 : 2u << vector;
     a->size = (unsigned)acu_ptx_type_size(a->type);
+    if (kind >= PTX_CHANGE_EXCH && acu_ptx_is(i, "red"))
+        acu_ptx_invalid(l, kind == PTX_CHANGE_EXCH
+                               ? "Illegal operation '.exch' for instruction 'red'"
+                               : "Illegal modifier '.cas' for instruction 'red'");
     const bool exchanges = kind == PTX_CHANGE_EXCH || kind == PTX_CHANGE_CAS;
     if (kind < 0 || a->size < 2 || (a->size > 8 && !(exchanges && a->count == 1)))
         acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);

@@ -4,6 +4,8 @@
  * that blocks may wait for each other. A worker that has no block, and finds no room for one, waits
  * until another one's cluster ends.
  */
+#define _DEFAULT_SOURCE
+
 #include "sim/ptx/block.h"
 #include "sim/ptx/crew.h"
 #include "sim/ptx/jit.h"
@@ -14,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct ptx_grid {
     const ptx_launch *launch;
@@ -27,6 +30,7 @@ struct ptx_grid {
     atomic_uint waiting; /* workers that wait for room */
     pthread_cond_t changed; /* for them: there is room, or the grid has failed */
     atomic_bool failed;
+    double begun;         /* when, in seconds; of a launch with a timeout */
     pthread_mutex_t lock; /* guards `fault`, `executed`, and the launch's counts */
     ptx_fault fault;
     uint64_t executed;
@@ -55,6 +59,22 @@ void acu_ptx_fail(ptx_warp *w, unsigned lane, const ptx_op *op, int code, uint64
     vsnprintf(fault->what, sizeof fault->what, format, list);
     va_end(list);
     longjmp(w->worker->end, 1);
+}
+
+static double seconds(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+void acu_ptx_worker_look_at_time(ptx_warp *w) {
+    const ptx_grid *grid = w->worker->grid;
+    const double timeout = grid->launch->timeout;
+    if (timeout == 0 || seconds() < grid->begun + timeout)
+        return;
+    const ptx_split *s = w->split_count ? ptx_current(w) : NULL;
+    acu_ptx_fail(w, s ? (unsigned)__builtin_ctz(s->mask) : 0, s ? &w->code->ops[s->pc] : NULL, 702,
+                 0, "the kernel takes longer than %g seconds (timeout=%g)", timeout, timeout);
 }
 
 static void record(ptx_grid *grid, const ptx_fault *fault) {
@@ -200,6 +220,7 @@ ptx_warp *acu_ptx_worker_next_block(const ptx_warp *w) {
     ptx_worker *worker = w->worker;
     ptx_block *block = w->block;
     if (block->own.count != 1 || block->next || worker->blocks != block ||
+        worker->launch->timeout != 0 || /* run_blocks() looks at the time */
         atomic_load_explicit(&worker->grid->failed, memory_order_relaxed))
         return NULL;
     for (unsigned n = 0; n < block->warp_count; n++)
@@ -259,6 +280,7 @@ static void run_blocks(ptx_worker *worker) {
         if (!worker->blocks && !(wait_for_room(worker) && begin_cluster(worker)))
             return;
         ptx_block *block = worker->blocks;
+        acu_ptx_worker_look_at_time(&block->warps[0]);
         ptx_state state = acu_ptx_block_run(block);
         worker->blocks = block->next;
         waiting = state == PTX_WAITS && released == worker->released ? waiting + 1 : 0;
@@ -406,8 +428,10 @@ static void work(void *data) {
 }
 
 int acu_ptx_grid_run(const ptx_launch *launch, ptx_fault *fault) {
-    ptx_grid grid = {
-        .launch = launch, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    ptx_grid grid = {.launch = launch,
+                     .begun = launch->timeout == 0 ? 0 : seconds(),
+                     .lock = PTHREAD_MUTEX_INITIALIZER,
+                     .changed = PTHREAD_COND_INITIALIZER};
     *fault = (ptx_fault){.code = 2};
     const unsigned *size = launch->cluster;
     grid.size = size[0] * size[1] * size[2];

@@ -83,12 +83,13 @@ typedef struct ptx_launch {
     uint64_t barrier;  /* the address of memory for the barrier of a cooperative launch; else 0 */
     unsigned resident; /* blocks that the device runs at a time; 0: all */
     uint64_t *cycles;  /* what clocks show, which the launch counts on; NULL: they show the time */
+    double timeout;    /* seconds after which the launch fails (702); 0: never */
     ptx_jit_use jit;
     uint64_t *executed; /* if not NULL: thread-instructions are added */
     ptx_counts *counts; /* of code that is profiled: of each of code->counted, added to */
 } ptx_launch;
 
-/* How a kernel failed, in CUDA's codes: 700, 716, 715, 719, 710, 717; 0: it did not. */
+/* How a kernel failed, in CUDA's codes: 700, 702, 716, 715, 719, 710, 717; 0: it did not. */
 typedef struct ptx_fault {
     int code;
     unsigned block[3], thread[3];
@@ -230,6 +231,8 @@ size_t acu_ptx_launch_shared(const ptx_launch *launch);
 
 /* Returns the machine code that the warp shall run; NULL: the interpreter runs it. */
 const ptx_jit *acu_ptx_worker_jit(const ptx_warp *warp);
+/* Ends the kernel if the launch takes longer than it may. */
+void acu_ptx_worker_look_at_time(ptx_warp *warp);
 
 /* Begins another block in the memory of the warp's, if all of that have ended and nothing else has
  * its turn before. Returns its first warp; NULL: no block has begun. */

@@ -254,12 +254,27 @@ static void read_opcode(ptx_lowering *l, const ptx_instruction *i, video *v) {
         acu_ptx_not_simulated(l, "the simulator does not execute '%s'", i->opcode);
 }
 
+/* Refuses a name of parts with a digit that names none. A source of pairs and the one behind it are
+ * counted on. */
+static void check_part(ptx_lowering *l, const ptx_instruction *i, const video *v, unsigned n) {
+    const ptx_operand *o = &i->operands[n];
+    const unsigned parts = o->part == 'h' ? 2 : 4, most = v->count > 1 && n ? 2 * parts : parts;
+    unsigned digits = 0;
+    bool is_good = true;
+    for (unsigned left = o->part_order; left; left /= 10, digits++)
+        is_good &= left % 10 < most;
+    if (o->part && (!is_good || digits > v->count))
+        acu_ptx_invalid(l, "Incorrect video selector for operand %u", n);
+}
+
 void acu_ptx_lower_video(ptx_lowering *l, const ptx_instruction *i) {
     video *v = acu_ptx_lower_alloc(l, sizeof *v);
     read_opcode(l, i, v);
     for (unsigned n = 1; n < i->operand_count && v->count > 1; n++)
         if (i->operands[n].kind != PTX_REGISTER)
             acu_ptx_invalid(l, "Incorrect video selector for operand %u", n);
+    for (unsigned n = 0; n < i->operand_count; n++)
+        check_part(l, i, v, n);
     if (v->count == 1) {
         read_parts(v, i);
     } else {

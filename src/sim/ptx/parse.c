@@ -34,6 +34,8 @@ void acu_ptx_parse_end(ptx_parser *p, ptx_place place, const char *format, ...) 
 
 void acu_ptx_parse_refuse(ptx_parser *p) {
     const ptx_text *t = &p->text;
+    if (t->is_open)
+        acu_ptx_parse_end(p, t->place, "Parsing error near '': unexpected EOF while scanning");
     acu_ptx_parse_end(p, t->place, "Parsing error near '%.*s': syntax error",
                       (int)(t->length > 60 ? 60 : t->length), t->word);
 }
@@ -245,6 +247,17 @@ static void read_statement(ptx_parser *p) {
         acu_ptx_parse_refuse(p);
 }
 
+/* ptxas takes no other characters, also within comments and names of files. */
+static void check_characters(ptx_parser *p, const char *text, size_t size) {
+    ptx_place place = {1, 1};
+    for (size_t n = 0; n < size && text[n]; n++) {
+        if ((unsigned char)text[n] > 127)
+            acu_ptx_parse_end(p, place, "Unexpected non-ASCII character encountered on line %u",
+                              place.line);
+        place.line += text[n] == '\n';
+    }
+}
+
 static void read_module(ptx_parser *p) {
     read_version(p);
     read_target(p);
@@ -252,6 +265,8 @@ static void read_module(ptx_parser *p) {
         acu_ptx_parse_end(p, p->text.before, "32-Bit compilation is no longer supported");
     while (p->text.length)
         read_statement(p);
+    if (p->text.is_open)
+        acu_ptx_parse_refuse(p);
 }
 
 /* ---- the whole ---- */
@@ -275,8 +290,10 @@ ptx_result acu_ptx_parse(const char *text, size_t size, int newest, ptx_module *
         p->last_variable = &p->module->variables;
         p->last_function = &p->module->functions;
         acu_ptx_text_begin(&p->text, text, size);
-        if (!setjmp(p->end))
+        if (!setjmp(p->end)) {
+            check_characters(p, text, size);
             read_module(p);
+        }
         result = p->result;
     }
     if (result)

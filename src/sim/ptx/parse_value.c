@@ -26,6 +26,12 @@ static double as_double(ptx_value v) {
     return v.type == PTX_F32 ? (double)single : wide;
 }
 
+/* Returns whether the text, which strtoull() read up to `end`, has as many digits as the bits of a
+ * number of floating point have. */
+static bool is_whole(const char *digits, const char *end, bool single) {
+    return end - digits == (single ? 8 : 16);
+}
+
 /* Reads 12, 0x1F, 017, 0b101, 12U, 1.5, 0f3F800000 or 0d3FF0000000000000. */
 static ptx_value read_number(ptx_parser *p) {
     const ptx_text *t = &p->text;
@@ -40,8 +46,12 @@ static ptx_value read_number(ptx_parser *p) {
         bool single = second == 'f' || second == 'F';
         value = (ptx_value){.is_float = true, .type = single ? PTX_F32 : PTX_F64};
         value.bits = strtoull(text + 2, &end, 16);
+        if (!is_whole(text + 2, end, single))
+            acu_ptx_parse_refuse(p);
     } else if (text[0] == '0' && (second == 'b' || second == 'B')) {
         value = integer(strtoull(text + 2, &end, 2));
+        if (end == text + 2)
+            acu_ptx_parse_refuse(p);
     } else if (strpbrk(text, ".eE") && second != 'x' && second != 'X') {
         value = real(strtod(text, &end));
     } else {

@@ -19,6 +19,7 @@ typedef enum ptx_runtime_function {
     PTX_RUNTIME_GET_ATTRIBUTE,
     PTX_RUNTIME_GET_LIMIT,
     PTX_RUNTIME_GET_CACHE_CONFIG,
+    PTX_RUNTIME_GET_BANKS,
     PTX_RUNTIME_GET_VERSION,
     PTX_RUNTIME_FUNCTION_ATTRIBUTES,
     PTX_RUNTIME_OCCUPANCY,
@@ -36,9 +37,11 @@ typedef enum ptx_runtime_function {
     PTX_RUNTIME_EVENT_CREATE,
     PTX_RUNTIME_EVENT_RECORD,
     PTX_RUNTIME_EVENT_DESTROY,
-    PTX_RUNTIME_PARAMETER_BUFFER,
-    PTX_RUNTIME_LAUNCH,
-    PTX_RUNTIME_GRAPH_LAUNCH, /* the first one of graphs */
+    PTX_RUNTIME_PARAMETER_BUFFER, /* of bytes; the result is its address */
+    PTX_RUNTIME_LAUNCH_BUFFER,    /* for a launch of a kernel */
+    PTX_RUNTIME_LAUNCH_KERNEL,    /* with a buffer of bytes */
+    PTX_RUNTIME_LAUNCH,           /* of a buffer for a launch */
+    PTX_RUNTIME_GRAPH_LAUNCH,     /* the first one of graphs */
     PTX_RUNTIME_NODE_SET_PARAM,
     PTX_RUNTIME_NODE_SET_ENABLED,
     PTX_RUNTIME_NODE_SET_GRID,

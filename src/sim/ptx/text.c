@@ -41,7 +41,10 @@ static void skip_blank(ptx_text *t) {
             t->at += 2;
             while (t->at < t->end && !starts(t, "*/"))
                 step(t);
-            t->at += t->at < t->end ? 2 : 0;
+            if (t->at == t->end)
+                t->is_open = true;
+            else
+                t->at += 2;
         } else {
             return;
         }

@@ -19,6 +19,7 @@ typedef struct ptx_text {
     const char *end_before; /* where that is */
     const char *line_begin;
     unsigned line;
+    bool is_open; /* the text ended within a comment */
 } ptx_text;
 
 void acu_ptx_text_begin(ptx_text *text, const char *at, size_t size);

@@ -337,6 +337,8 @@ ptx_state acu_ptx_warp_run(ptx_warp *w) {
         const bool by_branch = run_split(w);
         if (!w->split_count || w->block->number != number)
             return PTX_ENDED;
+        if (by_branch)
+            acu_ptx_worker_look_at_time(w);
         rounds +=
             w->backward < PTX_SPINS ? w->backward : PTX_SPINS; /* a loop that counts is none */
         if (!by_branch || w->backward < PTX_SPINS) {

@@ -144,8 +144,11 @@ ptx_step acu_ptx_flow_call(ptx_warp *w, const ptx_op *op) {
     for (unsigned i = 1; i < w->code->function_count; i++)
         if (w->code->functions[i].address == target)
             return call(w, op, &w->code->functions[i]);
-    /* An H200 finds no memory there; it hangs where the address is NULL. */
-    acu_ptx_fail(w, (unsigned)__builtin_ctz(w->mask), op, target ? 700 : 718, target,
+    /* An H200 finds no memory there, but first that no instruction can have such an address; it
+     * hangs where the address is NULL. */
+    enum { ALIGNMENT = 16 };
+    const int error = target && target % ALIGNMENT == 0 ? 700 : 718;
+    acu_ptx_fail(w, (unsigned)__builtin_ctz(w->mask), op, error, target,
                  "no function is at the address that is called%s", target ? "" : ", which is NULL");
 }
 
