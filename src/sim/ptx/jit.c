@@ -368,6 +368,23 @@ static void settle(ptx_making *m, const ptx_op *op) {
             acu_jit_write(m, access->slots[n], true);
 }
 
+/* Gives NaN in what the operation reads, or keeps some of, its bits where they matter. */
+static void smooth(ptx_making *m, const ptx_op *op) {
+    const bool is_guarded = acu_ptx_is_guarded(op->full);
+    const ptx_op *inner = is_guarded ? op->more : op;
+    const ptx_access *access = inner->more;
+    if (acu_ptx_is_masked(inner->masked)) {
+        const ptx_slot slots[] = {inner->a, inner->b, inner->c, inner->d};
+        for (unsigned n = 0; n < (is_guarded ? 4 : 3) && !acu_jit_takes_rough(inner); n++)
+            acu_jit_smooth(m, slots[n]);
+    } else if (acu_jit_access_kind(inner)) {
+        acu_jit_smooth(m, inner->a);
+        for (unsigned n = 0; n < access->count; n++)
+            if (is_guarded || acu_jit_access_kind(inner) == 2)
+                acu_jit_smooth(m, access->slots[n]);
+    }
+}
+
 void acu_jit_plain(ptx_making *m, const ptx_op *op) {
     if (op->full == acu_ptx_nothing || m->at < m->joined_end)
         return;
@@ -376,6 +393,7 @@ void acu_jit_plain(ptx_making *m, const ptx_op *op) {
     if (op->instruction != m->instruction)
         forget_temporaries(m);
     m->instruction = op->instruction;
+    smooth(m, op);
     if (acu_ptx_is_masked(op->masked) && acu_jit_is_late(m, op))
         return;
     settle(m, op);

@@ -62,6 +62,7 @@ bool acu_jit_rounded(ptx_making *m, const ptx_op *op, const jit_row *k) {
     for (unsigned n = 0; n < count; n++)
         acu_jit_want(m, slots[n], 4);
     acu_jit_begin(m, op->d, 4);
+    const bool fixes = !acu_jit_leave_rough(m, op->d);
     set_rounding(m, k->predicate);
     for (unsigned i = 0; i < m->vectors; i++) {
         const unsigned last = acu_jit_load(m, slots[count - 1], 4, i, JIT_T2);
@@ -72,7 +73,8 @@ bool acu_jit_rounded(ptx_making *m, const ptx_op *op, const jit_row *k) {
         if (count == 3)
             acu_x86_vector(x, X86_LOAD, JIT_T1, X86_NONE, acu_jit_source(m, op->b, 4, i));
         rounded(m, k->vector, last, k->predicate, count == 3, k->vector == X86_SQRTPS);
-        make_number(m);
+        if (fixes)
+            make_number(m);
         acu_jit_put(m, op->d, 4, i);
     }
     set_rounding(m, X86_NEAREST);

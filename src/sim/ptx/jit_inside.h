@@ -93,9 +93,10 @@ typedef struct jit_frame {
  * what the others have is in memory, which is written for the active ones only. */
 typedef struct jit_group {
     ptx_slot slot;
-    uint8_t size; /* bytes of an element; 0: the group is free */
-    uint8_t part; /* 1: the upper lanes of a value of 64 bits */
-    bool dirty;   /* memory does not have it */
+    uint8_t size;  /* bytes of an element; 0: the group is free */
+    uint8_t part;  /* 1: the upper lanes of a value of 64 bits */
+    bool dirty;    /* memory does not have it */
+    bool is_rough; /* all are results of float arithmetic, of which NaN may have any bits */
     uint32_t used;
 } jit_group;
 enum { JIT_GROUPS = 13 };
@@ -272,6 +273,14 @@ unsigned acu_jit_true(ptx_making *m, ptx_slot predicate, unsigned size, unsigned
 bool acu_jit_is_compared(const ptx_making *m, ptx_slot predicate);
 /* Says that masks of AVX-512 are lost. */
 void acu_jit_forget_masks(ptx_making *m);
+/* Lets a value that has been begun, and is a result of float arithmetic of 32 bits, have any NaN,
+ * until something needs its bits; false: it is not in vectors, or not all of it is such a result.
+ */
+bool acu_jit_leave_rough(ptx_making *m, ptx_slot slot);
+bool acu_jit_is_rough(const ptx_making *m, ptx_slot slot);
+/* Gives the NaN of a value the bits that a GPU's have; uses k3, or JIT_T2. */
+void acu_jit_smooth(ptx_making *m, ptx_slot slot);
+void acu_jit_smooth_group(ptx_making *m, unsigned group);
 /* Writes to memory what is only in vectors: all, or one value. */
 void acu_jit_flush(ptx_making *m);
 void acu_jit_flush_one(ptx_making *m, ptx_slot slot);
@@ -385,6 +394,8 @@ x86_place acu_jit_half(ptx_making *m, ptx_slot slot, unsigned i, unsigned tempor
 
 /* Translates an operation that does the same in each lane; false: it has no translation. */
 bool acu_jit_lanes(ptx_making *m, const ptx_op *op);
+/* Returns whether it does not matter which NaN the operands are. */
+bool acu_jit_takes_rough(const ptx_op *op);
 /* Notes an operation that is a sum, and late; false: it is to be translated. */
 bool acu_jit_is_late(ptx_making *m, const ptx_op *op);
 /* Makes 64 bits of each 32 of vector i, into a vector. */

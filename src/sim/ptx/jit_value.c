@@ -96,8 +96,42 @@ static void store_active(ptx_making *m, unsigned vector, unsigned size, unsigned
     }
 }
 
+void acu_jit_smooth_group(ptx_making *m, unsigned g) {
+    enum { UNORDERED = 3 };
+    const x86_place nan = x86_at(JIT_POOL, JIT_NAN);
+    x86 *x = &m->x;
+    for (unsigned v = 0; v < m->vectors && m->groups[g].is_rough; v++) {
+        const unsigned vector = first_vector(m, g) + v;
+        acu_x86_vector_by(x, X86_CMPPS, m->wide ? 3 : JIT_T2, vector, x86_in(vector), UNORDERED);
+        if (m->wide)
+            acu_x86_masked(x, X86_LOAD, vector, X86_NONE, nan, 3);
+        else
+            acu_x86_vector_by(x, X86_BLENDVPS, vector, vector, nan, JIT_T2 << 4);
+    }
+    m->groups[g].is_rough = false;
+}
+
+void acu_jit_smooth(ptx_making *m, ptx_slot slot) {
+    const int g = find(m, slot, 0);
+    if (g >= 0)
+        acu_jit_smooth_group(m, (unsigned)g);
+}
+
+bool acu_jit_is_rough(const ptx_making *m, ptx_slot slot) {
+    const int g = find(m, slot, 0);
+    return g >= 0 && m->groups[g].is_rough;
+}
+
+bool acu_jit_leave_rough(ptx_making *m, ptx_slot slot) {
+    const int g = find(m, slot, 0);
+    if (g >= 0 && !m->masked_by_guard)
+        m->groups[g].is_rough = true;
+    return g >= 0 && m->groups[g].is_rough;
+}
+
 void acu_jit_store_group(ptx_making *m, unsigned g) {
     jit_group *group = &m->groups[g];
+    acu_jit_smooth_group(m, g);
     for (unsigned v = 0; v < m->vectors; v++)
         store_active(m, first_vector(m, g) + v, group->size, group->part * m->vectors + v,
                      group_memory(m, group, v));
@@ -149,7 +183,8 @@ static int take_group(ptx_making *m, ptx_slot slot, unsigned size, unsigned part
         return -1;
     if (m->groups[best].size && m->groups[best].dirty)
         acu_jit_store_group(m, (unsigned)best);
-    m->groups[best] = (jit_group){slot, (uint8_t)size, (uint8_t)part, false, m->now};
+    m->groups[best] =
+        (jit_group){.slot = slot, .size = (uint8_t)size, .part = (uint8_t)part, .used = m->now};
     return best;
 }
 
@@ -224,6 +259,7 @@ void acu_jit_begin(ptx_making *m, ptx_slot slot, unsigned size) {
         if (g >= 0) {
             m->groups[g].used = m->now;
             m->groups[g].dirty = true;
+            m->groups[g].is_rough &= m->masked_by_guard;
         }
     }
     acu_jit_wrote(m, slot);
