@@ -2,6 +2,7 @@
 #include "sim/ptx/access.h"
 #include "sim/ptx/grid.h"
 #include "sim/ptx/jit_inside.h"
+#include "sim/ptx/lane_float.h"
 #include "sim/ptx/lower_inside.h"
 
 #include <pthread.h>
@@ -237,6 +238,8 @@ void acu_jit_write_asides(ptx_making *m) {
         memcpy(m->groups, a->before, sizeof m->groups);
         if (a->is_nan)
             write_fix(m, a);
+        else if (a->fused)
+            acu_jit_fix_fused(m, a->fused);
         else if (a->is_skipped)
             write_skip(m, a);
         else if (a->op)
@@ -411,6 +414,23 @@ static void fill_words(uint32_t *pool, unsigned at, unsigned bytes, uint32_t fir
         pool[at / 4 + n] = first + n * step;
 }
 
+/* Fills in 64 bytes. */
+static void fill_wide(uint32_t *pool, unsigned at, double number) {
+    for (unsigned n = 0; n < 8; n++)
+        memcpy(&pool[at / 4 + 2 * n], &number, sizeof number);
+}
+
+static void fill_power(uint32_t *pool) {
+    static const double series[] = {EX2_SERIES};
+    _Static_assert(sizeof series / sizeof *series == JIT_SERIES_LENGTH, "all of the series");
+    fill_wide(pool, JIT_POWER, -160);
+    fill_wide(pool, JIT_POWER + 64, 130);
+    fill_wide(pool, JIT_POWER + 128, 0x1.8p52);
+    for (unsigned n = 0; n < JIT_SERIES_LENGTH; n++)
+        fill_wide(pool, JIT_SERIES + 64 * n, series[n]);
+    fill_words(pool, JIT_NORMAL, 64, 0x00800000, 0);
+}
+
 static void write_pool(ptx_making *m) {
     uint32_t pool[JIT_POOL_BYTES / 4] = {0};
     fill_words(pool, JIT_STEPS_4, 128, 0, 4);
@@ -442,8 +462,13 @@ static void write_pool(ptx_making *m) {
     for (unsigned n = 0; n < 16; n++) {
         pool[JIT_SIGN_WIDE / 4 + n] = n % 2 ? UINT32_C(1) << 31 : 0;
         pool[JIT_SIZE_WIDE / 4 + n] = n % 2 ? INT32_MAX : UINT32_MAX;
-        pool[JIT_ONE_WIDE / 4 + n] = n % 2 ? 0x3ff00000 : 0;
     }
+    fill_wide(pool, JIT_ONE_WIDE, 1);
+    fill_wide(pool, JIT_MINUS_ONE_WIDE, -1);
+    fill_wide(pool, JIT_ROOT_5, 0.3125);
+    fill_wide(pool, JIT_ROOT_3, 0.375);
+    fill_wide(pool, JIT_ROOT_1, 0.5);
+    fill_power(pool);
     for (unsigned n = 0; n < 16; n++)
         pool[JIT_ODD / 4 + n] = (UINT32_C(1) << n) - 1;
     acu_x86_bytes(&m->x, pool, sizeof pool);

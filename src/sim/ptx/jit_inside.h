@@ -9,6 +9,10 @@
 /* Copies of values that sums are made of, whose slots have others now: a bank of the frame. */
 enum { JIT_BANK_FRAME = PTX_BANKS, JIT_COPIES = 4, JIT_COPY_BYTES = 256 };
 
+/* The floats of a value of 16 bits, alone or in pairs, which only vectors ever have: its slot's
+ * number with this in the frame's bank. */
+enum { JIT_FLOATS = 1 << 29, JIT_FLOATS_BANK = 27 };
+
 /* What registers have while machine code of a kernel runs. */
 #define JIT_WARP   X86_RBX
 #define JIT_BANK   X86_R12 /* PTX_BANK_WARP, */
@@ -54,7 +58,15 @@ enum {
     JIT_SIGN_WIDE = 2304,  /* the sign of f64, */
     JIT_SIZE_WIDE = 2368,  /* its other bits, */
     JIT_ONE_WIDE = 2432,   /* and 1 */
-    JIT_POOL_BYTES = 2496,
+    JIT_MINUS_ONE_WIDE = 2496,
+    JIT_ROOT_5 = 2560, /* what the series of a reciprocal root has: 5 / 16, */
+    JIT_ROOT_3 = 2624, /* 3 / 8 */
+    JIT_ROOT_1 = 2688, /* and 1 / 2, of 64 bits */
+    JIT_POWER = 2752,  /* what a power of 2 is computed with, of 64 bits: -160, 130, 2^52 * 1.5, */
+    JIT_SERIES = 2944, /* and a series */
+    JIT_SERIES_LENGTH = 11,
+    JIT_NORMAL = 3648, /* the smallest float that is normal */
+    JIT_POOL_BYTES = 3712,
 };
 
 /* How the addresses of a warp lie: each vector's lanes have the same one, or consecutive ones, or
@@ -98,6 +110,7 @@ typedef struct jit_group {
     bool dirty;    /* memory does not have it */
     bool is_rough; /* all are results of float arithmetic, of which NaN may have any bits */
     uint32_t used;
+    uint32_t version; /* of floats: of the value that they are made of */
 } jit_group;
 enum { JIT_GROUPS = 13 };
 
@@ -141,8 +154,9 @@ typedef struct jit_aside {
     uint32_t count;   /* operations before it, which who enters has not executed */
     unsigned pattern; /* the pattern that it finds */
     jit_known_pattern known;
-    jit_sum address; /* of the handler's access, where it is late */
-    bool is_nan;     /* it gives floats of two vectors that are NaN the bits of a constant */
+    jit_sum address;     /* of the handler's access, where it is late */
+    const ptx_op *fused; /* it gives NaN in four vectors the bits that this operation has */
+    bool is_nan;         /* it gives floats of two vectors that are NaN the bits of a constant */
     uint8_t vectors[2];
     unsigned constant;
 } jit_aside;
@@ -257,6 +271,12 @@ bool acu_jit_is_in_memory(const ptx_making *m, ptx_slot slot);
 x86_place acu_jit_memory(const ptx_making *m, ptx_slot slot, size_t offset);
 /* Says that the operation reads the value, and keeps it in vectors if there are some. */
 void acu_jit_want(ptx_making *m, ptx_slot slot, unsigned size);
+/* Finds vectors for the floats of a value of 16 bits, of elements of so many bytes: whether they
+ * have them already, have to be filled, or there are none. AVX-512 only. */
+typedef enum jit_floats { JIT_NO_FLOATS, JIT_EMPTY_FLOATS, JIT_HAS_FLOATS } jit_floats;
+jit_floats acu_jit_want_floats(ptx_making *m, ptx_slot slot, unsigned size);
+/* Returns vector i of them. */
+unsigned acu_jit_floats(const ptx_making *m, ptx_slot slot, unsigned i);
 /* Begins to write a value. acu_jit_target() returns the vector to write, acu_jit_done() ends that.
  */
 void acu_jit_begin(ptx_making *m, ptx_slot slot, unsigned size);
@@ -378,11 +398,15 @@ jit_translate acu_jit_convert_size, acu_jit_resize, acu_jit_take_part, acu_jit_p
     acu_jit_shift_short, acu_jit_compare_shorts, acu_jit_rounded, acu_jit_double,
     acu_jit_fused_double, acu_jit_signed_double, acu_jit_unary_double, acu_jit_word_of_double,
     acu_jit_float_of_double, acu_jit_halves, acu_jit_float_of_half, acu_jit_half_of_float,
-    acu_jit_pair_of_floats, acu_jit_widen_float, acu_jit_float_of_short, acu_jit_integer_of_float;
+    acu_jit_pair_of_floats, acu_jit_reciprocal_root, acu_jit_power, acu_jit_saturate,
+    acu_jit_widen_float, acu_jit_float_of_short, acu_jit_integer_of_float;
 
 /* Gives the floats of two vectors that are NaN the bits of a constant of the pool, from code aside:
  * few ever are, and nobody waits for the comparison. AVX-512 only. */
 void acu_jit_fix_two(ptx_making *m, unsigned one, unsigned other, unsigned constant);
+/* Gives NaN in the four vectors from JIT_T0 on, which are a sum and product of 64 bits, the bits of
+ * the operand that a GPU takes; uses JIT_T4 and JIT_T5. */
+void acu_jit_fix_fused(ptx_making *m, const ptx_op *op);
 /* Writes JIT_T0 to vector i of a value that has been begun. */
 void acu_jit_put(ptx_making *m, ptx_slot slot, unsigned size, unsigned i);
 /* Makes shorts of the words in JIT_T0, and writes them to a register; uses JIT_T1 and JIT_T2. */

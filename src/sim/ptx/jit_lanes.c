@@ -654,6 +654,13 @@ static const struct {
     {"cvt.rmi.f64.f64", acu_jit_unary_double, X86_ROUNDPD, 8, X86_DOWN, false, false},
     {"cvt.rpi.f64.f64", acu_jit_unary_double, X86_ROUNDPD, 8, X86_UP, false, false},
     {"cvt.rn.f64.s64", acu_jit_unary_double, X86_CVTQQ2PD, 8, 0, false, false},
+    {"cvt.rn.f64.u64", acu_jit_unary_double, X86_CVTUQQ2PD, 8, 0, false, false},
+    {"cvt.rn.f32.s64", acu_jit_float_of_double, X86_CVTQQ2PS, 4, X86_NEAREST, false, false},
+    {"cvt.rn.f32.u64", acu_jit_float_of_double, X86_CVTUQQ2PS, 4, X86_NEAREST, false, false},
+    {"rsqrt.approx.f32", acu_jit_reciprocal_root, X86_LOAD, 4, 0, false, false},
+    {"ex2.approx.f32", acu_jit_power, X86_LOAD, 4, 0, false, false},
+    {"ex2.approx.ftz.f32", acu_jit_power, X86_LOAD, 4, 1, false, false},
+    {"cvt.sat.f32.f32", acu_jit_saturate, X86_LOAD, 4, 0, false, false},
     {"cvt.rn.f64.u32", acu_jit_widen_float, X86_CVTUDQ2PD, 8, 0, false, false},
     {"cvt.rni.s32.f64", acu_jit_word_of_double, X86_CVTPD2DQ, 4, X86_NEAREST, false, false},
     {"cvt.rzi.s32.f64", acu_jit_word_of_double, X86_CVTPD2DQ, 4, X86_TO_ZERO, false, false},
@@ -881,7 +888,8 @@ bool acu_jit_takes_rough(const ptx_op *op) {
     const jit_row *k = find_known(op);
     return k->handler && k->size == 4 &&
            (k->is_float || k->translate == acu_jit_rounded ||
-            k->translate == acu_jit_integer_of_float);
+            k->translate == acu_jit_reciprocal_root || k->translate == acu_jit_power ||
+            k->translate == acu_jit_saturate || k->translate == acu_jit_integer_of_float);
 }
 
 bool acu_jit_is_late(ptx_making *m, const ptx_op *op) {

@@ -93,8 +93,7 @@ static void join_vectors(ptx_making *m, x86_vector op) {
         acu_x86_vector(&m->x, op, JIT_T0, JIT_T0, offset_at((size_t)i * m->width));
 }
 
-/* Puts the smallest or the largest word, added to the origin, into a field of the pattern; RAX has
- * the word. */
+/* Puts the smallest or the largest word, added to the origin, into a field of the pattern. */
 static void find_end(ptx_making *m, x86_vector op, size_t field) {
     x86 *x = &m->x;
     join_vectors(m, op);
@@ -148,14 +147,14 @@ static void write_one(ptx_making *m, bool is_narrow) {
     acu_x86_vector(x, X86_PBROADCASTD, JIT_T1, X86_NONE, x86_at(X86_RDX, 0));
     const size_t odd = jump_if_both(m, JIT_T0, JIT_T1);
     acu_x86_store_long(x, in_pattern(offsetof(jit_pattern, at)), X86_R8);
-    find_end(m, X86_PMINSD, offsetof(jit_pattern, low));
-    acu_x86_long(x, X86_MOV, X86_R11, x86_in(X86_RAX));
-    find_end(m, X86_PMAXSD, offsetof(jit_pattern, high));
-    acu_x86_long(x, X86_OR, X86_RAX, x86_in(X86_R11));
-    const size_t same = acu_x86_jump(x, X86_ZERO);
-    end(m, JIT_SCATTERED);
-    acu_x86_land(x, same, x->size);
+    const size_t differ = jump_if_both(m, JIT_T0, JIT_T0);
+    acu_x86_store_long(x, in_pattern(offsetof(jit_pattern, low)), X86_R8);
+    acu_x86_store_long(x, in_pattern(offsetof(jit_pattern, high)), X86_R8);
     end(m, JIT_SAME);
+    acu_x86_land(x, differ, x->size);
+    find_end(m, X86_PMINSD, offsetof(jit_pattern, low));
+    find_end(m, X86_PMAXSD, offsetof(jit_pattern, high));
+    end(m, JIT_SCATTERED);
     acu_x86_land(x, far, x->size);
     acu_x86_land(x, odd, x->size);
     end(m, JIT_FAR);

@@ -138,7 +138,26 @@ void acu_jit_store_group(ptx_making *m, unsigned g) {
     group->dirty = false;
 }
 
+static bool is_floats(ptx_slot slot) {
+    return PTX_SLOT_BANK(slot) == JIT_BANK_FRAME && PTX_SLOT_OFFSET(slot) & JIT_FLOATS;
+}
+
+/* Makes floats of a value of f16 in memory. */
+static void load_floats_group(ptx_making *m, unsigned g) {
+    const jit_group *group = &m->groups[g];
+    const uint32_t of = PTX_SLOT_OFFSET(group->slot) & ~(uint32_t)JIT_FLOATS;
+    const ptx_slot slot =
+        PTX_SLOT(of >> JIT_FLOATS_BANK, of & ((UINT32_C(1) << JIT_FLOATS_BANK) - 1));
+    for (unsigned v = 0; v < m->vectors; v++)
+        acu_x86_vector(&m->x, X86_CVTPH2PS, first_vector(m, g) + v, X86_NONE,
+                       acu_jit_memory(m, slot, (size_t)(group->part * m->vectors + v) * 32));
+}
+
 void acu_jit_load_group(ptx_making *m, unsigned g) {
+    if (is_floats(m->groups[g].slot)) {
+        load_floats_group(m, g);
+        return;
+    }
     for (unsigned v = 0; v < m->vectors; v++)
         acu_x86_vector(&m->x, X86_LOAD, first_vector(m, g) + v, X86_NONE,
                        group_memory(m, &m->groups[g], v));
@@ -218,6 +237,55 @@ void acu_jit_want(ptx_making *m, ptx_slot slot, unsigned size) {
                 acu_jit_load_group(m, (unsigned)g);
         }
     }
+}
+
+static ptx_slot floats_of(ptx_slot slot) {
+    return PTX_SLOT(JIT_BANK_FRAME,
+                    JIT_FLOATS | PTX_SLOT_BANK(slot) << JIT_FLOATS_BANK | PTX_SLOT_OFFSET(slot));
+}
+
+/* Returns a group that is free, or else the one of those that memory has, too, and that the
+ * operation does not use, which was not used for longest; -1: there is none. */
+static int find_clean(const ptx_making *m) {
+    int best = -1;
+    for (unsigned g = 0; g < m->group_count; g++) {
+        const jit_group *group = &m->groups[g];
+        if (!group->size)
+            return (int)g;
+        if (!group->dirty && group->used != m->now &&
+            (best < 0 || group->used < m->groups[best].used))
+            best = (int)g;
+    }
+    return best;
+}
+
+jit_floats acu_jit_want_floats(ptx_making *m, ptx_slot slot, unsigned size) {
+    const ptx_slot floats = floats_of(slot);
+    const uint32_t version = acu_jit_version(m, slot);
+    jit_floats found = JIT_HAS_FLOATS;
+    if (PTX_SLOT_OFFSET(slot) >> JIT_FLOATS_BANK)
+        return JIT_NO_FLOATS;
+    for (unsigned part = 0; part < parts_of(m, 2 * size); part++) {
+        int g = find(m, floats, part);
+        if (g < 0 || m->groups[g].version != version)
+            found = JIT_EMPTY_FLOATS;
+        if (g < 0)
+            g = find_clean(m);
+        if (g < 0) {
+            acu_jit_forget_one(m, floats);
+            return JIT_NO_FLOATS;
+        }
+        m->groups[g] = (jit_group){.slot = floats,
+                                   .size = (uint8_t)(2 * size),
+                                   .part = (uint8_t)part,
+                                   .used = m->now,
+                                   .version = version};
+    }
+    return found;
+}
+
+unsigned acu_jit_floats(const ptx_making *m, ptx_slot slot, unsigned i) {
+    return first_vector(m, (unsigned)find(m, floats_of(slot), i / m->vectors)) + i % m->vectors;
 }
 
 bool acu_jit_is_in_memory(const ptx_making *m, ptx_slot slot) {
