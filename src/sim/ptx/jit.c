@@ -42,10 +42,13 @@ enum { KEPT = sizeof kept / sizeof *kept };
 
 static void write_entry(ptx_making *m) {
     x86 *x = &m->x;
-    _Static_assert(sizeof(jit_frame) % 16 == 8, "calls have their stack aligned to 16 bytes");
+    _Static_assert(sizeof(jit_frame) % 64 == 0, "the frame has its end where it is aligned");
     for (unsigned n = 0; n < KEPT; n++)
         acu_x86_push(x, kept[n]);
+    acu_x86_long(x, X86_MOV, X86_RAX, x86_in(X86_RSP));
     acu_x86_long_by(x, X86_SUB, x86_in(X86_RSP), sizeof(jit_frame));
+    acu_x86_long_by(x, X86_AND, x86_in(X86_RSP), -(int32_t)_Alignof(jit_frame));
+    acu_x86_store_long(x, acu_jit_in_frame(offsetof(jit_frame, stack)), X86_RAX);
     acu_x86_long(x, X86_MOV, JIT_WARP, x86_in(X86_RDI));
     acu_x86_long(x, X86_MOV, JIT_POOL, x86_in(X86_RDX));
     acu_x86_long(x, X86_MOV, JIT_LAUNCH,
@@ -82,7 +85,7 @@ void acu_jit_write_exit(ptx_making *m) {
     acu_x86_word(x, X86_MOV, X86_RAX, x86_in(X86_R8));
     acu_x86_long(x, X86_MOV, X86_RDX, x86_in(JIT_WARP));
     acu_x86_zeroupper(x);
-    acu_x86_long_by(x, X86_ADD, x86_in(X86_RSP), sizeof(jit_frame));
+    acu_x86_long(x, X86_MOV, X86_RSP, acu_jit_in_frame(offsetof(jit_frame, stack)));
     for (unsigned n = KEPT; n-- > 0;)
         acu_x86_pop(x, kept[n]);
     acu_x86_return(x);
@@ -239,7 +242,7 @@ void acu_jit_write_asides(ptx_making *m) {
         if (a->is_nan)
             write_fix(m, a);
         else if (a->fused)
-            acu_jit_fix_fused(m, a->fused);
+            acu_jit_fix_fused(m, a->fused, a->in_place);
         else if (a->is_skipped)
             write_skip(m, a);
         else if (a->op)

@@ -119,46 +119,76 @@ static size_t jump_if_numbers(ptx_making *m) {
     return acu_x86_jump(x, X86_ZERO);
 }
 
-/* Writes a vector to vector i of a value that has been begun. */
-static void put_vector(ptx_making *m, ptx_slot slot, unsigned size, unsigned i, unsigned from) {
-    const unsigned d = acu_jit_target(m, slot, size, i);
-    if (d != from)
-        acu_x86_vector(&m->x, X86_LOAD, d, X86_NONE, x86_in(from));
-    acu_jit_done(m, slot, size, i);
+/* Returns whether the four results are written where they belong at once, not from JIT_T0 on: then
+ * these have what was there if it is also an operand. */
+static bool fuses_in_place(const ptx_making *m, const ptx_op *op) {
+    return !m->masked_by_guard && acu_jit_has_all(m, op->d, 8);
 }
 
-void acu_jit_fix_fused(ptx_making *m, const ptx_op *op) {
+void acu_jit_fix_fused(ptx_making *m, const ptx_op *op, bool in_place) {
     x86 *x = &m->x;
     const ptx_slot slots[] = {op->a, op->c, op->b};
     for (unsigned i = 0; i < 4; i++)
         for (unsigned n = 0; n < 3; n++) {
-            const unsigned one = acu_jit_load(m, slots[n], 8, i, JIT_T4);
+            const unsigned one = in_place && slots[n] == op->d
+                                     ? JIT_T0 + i
+                                     : acu_jit_load(m, slots[n], 8, i, JIT_T4);
             acu_x86_vector(x, X86_ADDPD, JIT_T5, one, x86_in(one)); /* quiet */
-            take_where(m, 8, UNORDERED, one, one, JIT_T0 + i, x86_in(JIT_T5));
+            take_where(m, 8, UNORDERED, one, one,
+                       in_place ? acu_jit_target(m, op->d, 8, i) : JIT_T0 + i, x86_in(JIT_T5));
         }
+}
+
+/* Computes vector i of d = a * b + c, and returns what has it. */
+static unsigned fuse_one(ptx_making *m, const ptx_op *op, unsigned i) {
+    x86 *x = &m->x;
+    const bool in_place = fuses_in_place(m, op);
+    const unsigned d = in_place ? acu_jit_target(m, op->d, 8, i) : JIT_T0 + i;
+    const bool is_sum = in_place && op->c == op->d;
+    const ptx_slot first = is_sum                       ? op->c
+                           : in_place && op->b == op->d ? op->b
+                                                        : op->a,
+                   other = first == op->b ? op->a : op->b;
+    if (in_place && first == op->d)
+        acu_x86_vector(x, X86_LOAD, JIT_T0 + i, X86_NONE, x86_in(d));
+    else
+        acu_x86_vector(x, X86_LOAD, d, X86_NONE, acu_jit_source(m, first, 8, i));
+    /* what is d is read from there: it is not yet written */
+    if (is_sum)
+        acu_x86_vector(x, X86_FMADD231PD, d,
+                       op->a == op->d ? JIT_T0 + i : acu_jit_load(m, op->a, 8, i, JIT_T4),
+                       op->b == op->d ? x86_in(JIT_T0 + i) : acu_jit_source(m, op->b, 8, i));
+    else
+        acu_x86_vector(x, X86_FMADD213PD, d,
+                       in_place && other == op->d ? JIT_T0 + i
+                                                  : acu_jit_load(m, other, 8, i, JIT_T4),
+                       acu_jit_source(m, op->c, 8, i));
+    return d;
 }
 
 /* d = a * b + c with AVX-512: NaN is looked for in all four vectors at once. */
 static void fuse_four(ptx_making *m, const ptx_op *op) {
     x86 *x = &m->x;
-    for (unsigned i = 0; i < 4; i++) {
-        acu_x86_vector(x, X86_LOAD, JIT_T0 + i, X86_NONE, acu_jit_source(m, op->a, 8, i));
-        acu_x86_vector(x, X86_FMADD213PD, JIT_T0 + i, acu_jit_load(m, op->b, 8, i, JIT_T4),
-                       acu_jit_source(m, op->c, 8, i));
-    }
+    unsigned d[4];
+    for (unsigned i = 0; i < 4; i++)
+        d[i] = fuse_one(m, op, i);
     for (unsigned n = 0; n < 2; n++)
-        acu_x86_vector_by(x, X86_CMPPD, 2 + n, JIT_T0 + 2 * n, x86_in(JIT_T0 + 2 * n + 1),
-                          UNORDERED);
+        acu_x86_vector_by(x, X86_CMPPD, 2 + n, d[2 * n], x86_in(d[2 * n + 1]), UNORDERED);
     jit_aside *aside = acu_jit_aside(m, NULL);
     if (!aside)
         return; /* there is no memory, and the code is worth nothing */
     acu_x86_test_masks(x, 2, 3);
     aside->jumps[aside->jump_count++] = acu_x86_jump(x, X86_NOT_ZERO);
     aside->fused = op;
+    aside->in_place = fuses_in_place(m, op);
     memcpy(aside->before, m->groups, sizeof m->groups);
     aside->back = x->size;
-    for (unsigned i = 0; i < 4; i++)
-        put_vector(m, op->d, 8, i, JIT_T0 + i);
+    for (unsigned i = 0; i < 4 && !fuses_in_place(m, op); i++) {
+        const unsigned to = acu_jit_target(m, op->d, 8, i);
+        if (to != d[i])
+            acu_x86_vector(x, X86_LOAD, to, X86_NONE, x86_in(d[i]));
+        acu_jit_done(m, op->d, 8, i);
+    }
 }
 
 /* d = a * b + c. NaN is that of b, or else of c, or else of a; processors differ in theirs. */

@@ -89,21 +89,21 @@ static void join_floats(ptx_making *m, bool is_brain) {
 
 /* ---- arithmetic ---- */
 
-/* Makes JIT_T1 = a * b + c, from which another rounding gives what one would: where the sum is no
+/* Makes d = a * b + c, from which another rounding gives what one would: where the sum is no
  * float the last bit is set of that beside it which is nearer to 0. The two floats beside it have
  * another last bit then, and the same one where the sum is exact. */
-static void fuse_to_odd(ptx_making *m, unsigned a, unsigned b, unsigned c) {
+static void fuse_to_odd(ptx_making *m, unsigned d, unsigned a, unsigned b, unsigned c) {
     enum { DIFFERENT_BITS = 0x28 }; /* (d ^ a) & b */
     x86 *x = &m->x;
     acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, x86_in(a));
     acu_x86_vector(x, X86_LOAD, JIT_T5, X86_NONE, x86_in(a));
-    if (a != JIT_T1)
-        acu_x86_vector(x, X86_LOAD, JIT_T1, X86_NONE, x86_in(a));
+    if (a != d)
+        acu_x86_vector(x, X86_LOAD, d, X86_NONE, x86_in(a));
     acu_x86_rounded(x, X86_FMADD213PS, JIT_T0, b, c, X86_DOWN);
     acu_x86_rounded(x, X86_FMADD213PS, JIT_T5, b, c, X86_UP);
-    acu_x86_rounded(x, X86_FMADD213PS, JIT_T1, b, c, X86_TO_ZERO);
+    acu_x86_rounded(x, X86_FMADD213PS, d, b, c, X86_TO_ZERO);
     acu_x86_vector_by(x, X86_PTERNLOGD, JIT_T0, JIT_T5, pool(JIT_ONE_WORD), DIFFERENT_BITS);
-    acu_x86_vector(x, X86_POR, JIT_T1, JIT_T1, x86_in(JIT_T0));
+    acu_x86_vector(x, X86_POR, d, d, x86_in(JIT_T0));
 }
 
 /* What an operation reads: its floats are in vectors, or are made of it. */
@@ -132,10 +132,10 @@ static unsigned load_operand(ptx_making *m, const jit_row *k, half_operand o, un
     return temporary;
 }
 
-/* Computes 16 floats in JIT_T1. A sum of two numbers is rounded twice, which is right; a product of
- * bf16 may have too few bits for that. */
+/* Computes 16 floats in the vector d; uses JIT_T0 to JIT_T3 and JIT_T5. A sum of two numbers is
+ * rounded twice, which is right; a product of bf16 may have too few bits for that. */
 static void compute(ptx_making *m, const half_operand *o, const jit_row *k, unsigned i,
-                    unsigned half) {
+                    unsigned half, unsigned d) {
     x86 *x = &m->x;
     const unsigned a = load_operand(m, k, o[0], i, half, JIT_T1),
                    b = load_operand(m, k, o[1], i, half, JIT_T2);
@@ -145,10 +145,10 @@ static void compute(ptx_making *m, const half_operand *o, const jit_row *k, unsi
     else if (k->vector == X86_MULPS && k->is_signed)
         acu_x86_vector(x, X86_LOAD, JIT_T3, X86_NONE, pool(JIT_SIGN)); /* -0 */
     else {
-        acu_x86_vector(x, k->vector, JIT_T1, a, x86_in(b));
+        acu_x86_vector(x, k->vector, d, a, x86_in(b));
         return;
     }
-    fuse_to_odd(m, a, b, c);
+    fuse_to_odd(m, d, a, b, c);
 }
 
 /* Writes the halves in JIT_T0 and JIT_T1 to vector i of a result, and to its floats. */
@@ -158,9 +158,13 @@ static void put_halves(ptx_making *m, const ptx_op *op, const jit_row *k, unsign
     for (unsigned half = 0; half < 2 && has_floats; half++)
         acu_x86_vector(x, X86_CVTPH2PS, acu_jit_floats(m, op->d, 2 * i + half), X86_NONE,
                        x86_in(JIT_T0 + half));
-    if (!k->is_signed)
-        acu_x86_vector_by(x, X86_INSERT256, JIT_T0, JIT_T0, x86_in(JIT_T1), 1);
-    acu_jit_put(m, op->d, k->size, i);
+    if (k->is_signed) {
+        acu_jit_put(m, op->d, k->size, i);
+        return;
+    }
+    acu_x86_vector_by(x, X86_INSERT256, acu_jit_target(m, op->d, k->size, i), JIT_T0,
+                      x86_in(JIT_T1), 1);
+    acu_jit_done(m, op->d, k->size, i);
 }
 
 /* `is_signed`: of bf16; `size`: 2, or 4 of pairs. */
@@ -175,9 +179,8 @@ bool acu_jit_halves(ptx_making *m, const ptx_op *op, const jit_row *k) {
     const bool has_floats = !k->is_signed && !m->masked_by_guard &&
                             acu_jit_want_floats(m, op->d, k->size) != JIT_NO_FLOATS;
     for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
-        compute(m, operands, k, i, 0);
-        acu_x86_vector(&m->x, X86_LOAD, JIT_T4, X86_NONE, x86_in(JIT_T1));
-        compute(m, operands, k, i, 1);
+        compute(m, operands, k, i, 0, JIT_T4);
+        compute(m, operands, k, i, 1, JIT_T1);
         join_floats(m, k->is_signed);
         put_halves(m, op, k, i, has_floats);
     }

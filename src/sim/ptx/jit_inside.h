@@ -79,26 +79,26 @@ typedef struct jit_pattern {
     uint64_t low, high;
     uint64_t kind;
     uint64_t at[JIT_PARTS]; /* of the first lane of each vector; of the first one that is active, */
-    int32_t
+    _Alignas(64) int32_t
         offset[PTX_LANES]; /* with JIT_SCATTERED and JIT_SAME, and how far each lane is from it */
-    uint64_t unused;
 } jit_pattern;
 enum { JIT_PATTERNS = 12, JIT_NO_PATTERN = JIT_PATTERNS }; /* all lanes have one local address */
 
-/* The frame of the machine code. */
+/* The frame of the machine code. Vectors in it are within a line of the caches each: what has been
+ * stored to two lines is not soon loaded. */
 typedef struct jit_frame {
-    uint64_t count;             /* operations executed */
-    uint64_t guard;             /* lanes that execute a guarded operation: bits, */
-    uint32_t guards[PTX_LANES]; /* and words */
+    uint64_t count;                          /* operations executed */
+    uint64_t stack;                          /* where the caller's begins */
+    uint64_t guard;                          /* lanes that execute a guarded operation: bits, */
+    uint64_t split;                          /* the current one */
+    uint64_t low_bits;                       /* of an address */
+    _Alignas(64) uint32_t guards[PTX_LANES]; /* and words */
     jit_pattern patterns[JIT_PATTERNS];
     char copies[JIT_COPIES][JIT_COPY_BYTES];
-    uint64_t split;               /* the current one */
-    uint64_t low_bits;            /* of an address */
     uint32_t words[16];           /* of a vector that is widened */
     uint32_t compared[PTX_LANES]; /* AVX2: the last comparison, as words */
     int32_t local[PTX_LANES];     /* how far each lane's local memory is from the first one's */
     int32_t offset[PTX_LANES];    /* and that of what it stores there */
-    uint64_t unused;
 } jit_frame;
 
 /* Vectors that have a value, or half of one of 64 bits; in code for some lanes, of the active ones:
@@ -155,7 +155,8 @@ typedef struct jit_aside {
     unsigned pattern; /* the pattern that it finds */
     jit_known_pattern known;
     jit_sum address;     /* of the handler's access, where it is late */
-    const ptx_op *fused; /* it gives NaN in four vectors the bits that this operation has */
+    const ptx_op *fused; /* it gives NaN in four vectors the bits that this operation has, */
+    bool in_place;       /* which are where they belong */
     bool is_nan;         /* it gives floats of two vectors that are NaN the bits of a constant */
     uint8_t vectors[2];
     unsigned constant;
@@ -267,6 +268,8 @@ x86_place acu_jit_source(ptx_making *m, ptx_slot slot, unsigned size, unsigned i
 unsigned acu_jit_load(ptx_making *m, ptx_slot slot, unsigned size, unsigned i, unsigned temporary);
 /* Returns whether no vectors have the value, but memory. */
 bool acu_jit_is_in_memory(const ptx_making *m, ptx_slot slot);
+/* Returns whether vectors have all of the value. */
+bool acu_jit_has_all(const ptx_making *m, ptx_slot slot, unsigned size);
 /* Returns memory of a slot. */
 x86_place acu_jit_memory(const ptx_making *m, ptx_slot slot, size_t offset);
 /* Says that the operation reads the value, and keeps it in vectors if there are some. */
@@ -404,9 +407,10 @@ jit_translate acu_jit_convert_size, acu_jit_resize, acu_jit_take_part, acu_jit_p
 /* Gives the floats of two vectors that are NaN the bits of a constant of the pool, from code aside:
  * few ever are, and nobody waits for the comparison. AVX-512 only. */
 void acu_jit_fix_two(ptx_making *m, unsigned one, unsigned other, unsigned constant);
-/* Gives NaN in the four vectors from JIT_T0 on, which are a sum and product of 64 bits, the bits of
- * the operand that a GPU takes; uses JIT_T4 and JIT_T5. */
-void acu_jit_fix_fused(ptx_making *m, const ptx_op *op);
+/* Gives NaN in four vectors, which are a product of 64 bits and a sum, the bits of the operand that
+ * a GPU takes: those from JIT_T0 on, or, in place, those of the result; then JIT_T0 and so on have
+ * what was there. Uses JIT_T4 and JIT_T5. */
+void acu_jit_fix_fused(ptx_making *m, const ptx_op *op, bool in_place);
 /* Writes JIT_T0 to vector i of a value that has been begun. */
 void acu_jit_put(ptx_making *m, ptx_slot slot, unsigned size, unsigned i);
 /* Makes shorts of the words in JIT_T0, and writes them to a register; uses JIT_T1 and JIT_T2. */

@@ -212,17 +212,24 @@ static unsigned parts_of(const ptx_making *m, unsigned size) {
     return size == 4 ? 1 : size == 8 && m->wide ? 2 : 0;
 }
 
-bool acu_jit_move(ptx_making *m, ptx_slot slot, unsigned size, ptx_slot to) {
+bool acu_jit_has_all(const ptx_making *m, ptx_slot slot, unsigned size) {
     const unsigned parts = parts_of(m, size);
     for (unsigned part = 0; part < parts; part++)
         if (find(m, slot, part) < 0)
             return false;
+    return parts != 0;
+}
+
+bool acu_jit_move(ptx_making *m, ptx_slot slot, unsigned size, ptx_slot to) {
+    const unsigned parts = parts_of(m, size);
+    if (!acu_jit_has_all(m, slot, size))
+        return false;
     for (unsigned part = 0; part < parts; part++) {
         jit_group *group = &m->groups[find(m, slot, part)];
         group->slot = to;
         group->dirty = true;
     }
-    return parts != 0;
+    return true;
 }
 
 void acu_jit_want(ptx_making *m, ptx_slot slot, unsigned size) {
