@@ -592,6 +592,8 @@ static void say_access(text *t, const char *guard) {
                         : where == 1 ? "local"
                                      : "global",
                *at = is_shared ? "i" : "x";
+    if (!is_load && elements[e].count == 1 && random_word() % 3 == 0)
+        snprintf(values, sizeof values, "%u", random_word() % 100);
     const char *open = elements[e].count > 1 ? "{" : "", *close = elements[e].count > 1 ? "}" : "";
     if (is_load)
         say(t, "%sld.%s.%s %s%s%s, [%%%s];\n", guard, space, elements[e].type, open, values, close,
@@ -685,7 +687,27 @@ static const char *const operations[] = {
     "mul.wide.s16 W, H, H",
     "mul.f32 W, W, W",
     "fma.rn.f32 W, W, W, W",
+    "sub.f32 W, W, W",
+    "div.rn.f32 W, W, W",
+    "min.f32 W, W, W",
+    "max.f32 W, W, W",
+    "neg.f32 W, W",
+    "sqrt.rn.f32 W, W",
+    "selp.f32 W, W, W, %p",
+    "setp.ltu.f32 %p, W, W",
+    "rsqrt.approx.f32 W, W",
+    "ex2.approx.f32 W, W",
+    "ex2.approx.ftz.f32 W, W",
+    "cvt.sat.f32.f32 W, W",
+    "cvt.rn.f32.u64 W, D",
+    "cvt.rn.f32.s64 W, D",
+    "cvt.rn.f64.u64 D, D",
 };
+
+/* Floats that arithmetic treats in ways of their own: NaN that differ, infinities, one, and what is
+ * nearly too large. */
+static const uint32_t floats[] = {0x7fa00001, 0xffc12345, 0x7f800000, 0xff800000,
+                                  0x3f800000, 0xc2fe0000, 0x7f7fffff, 0x7e017c00};
 
 static void say_operation(text *t, const char *guard) {
     const char *one = operations[random_word() % (sizeof operations / sizeof *operations)];
@@ -708,7 +730,14 @@ static void say_change(text *t, const char *guard) {
         say_operation(t, guard);
         return;
     }
-    switch (random_word() % 6) {
+    switch (random_word() % 8) {
+    case 6:
+        say(t, "%smov.b32 %%w%u, %u;\n", guard, a, floats[random_word() % 8]);
+        break;
+    case 7:
+        say(t, "%smov.b64 %%d%u, 0x%x0000000%x;\n", guard, a, random_word() % 2 ? 0x7ff0 : 0xfff8,
+            random_word() % 4);
+        break;
     case 0:
         say(t, "%smul.lo.u32 %%w%u, %%l, %u;\n", guard, a, random_word() % 5);
         break;

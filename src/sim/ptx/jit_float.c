@@ -172,8 +172,8 @@ static void fuse_four(ptx_making *m, const ptx_op *op) {
     unsigned d[4];
     for (unsigned i = 0; i < 4; i++)
         d[i] = fuse_one(m, op, i);
-    for (unsigned n = 0; n < 2; n++)
-        acu_x86_vector_by(x, X86_CMPPD, 2 + n, d[2 * n], x86_in(d[2 * n + 1]), UNORDERED);
+    acu_x86_vector_by(x, X86_CMPPD, 2, d[0], x86_in(d[1]), UNORDERED);
+    acu_x86_vector_by(x, X86_CMPPD, 3, d[2], x86_in(d[3]), UNORDERED);
     jit_aside *aside = acu_jit_aside(m, NULL);
     if (!aside)
         return; /* there is no memory, and the code is worth nothing */

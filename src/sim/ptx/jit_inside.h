@@ -442,7 +442,7 @@ void acu_jit_write_store_all(ptx_making *m, const ptx_access *access);
 /* Translates stores of constants side by side in local memory, from this one on, as one; false:
  * there are no others. */
 bool acu_jit_join_stores(ptx_making *m, const ptx_op *op);
-/* Writes the code that stores R10 for all lanes, from R9 on. */
+/* Writes the code that stores R10 in all lanes' local memory, from R9 on, which changes. */
 void acu_jit_write_store_same(ptx_making *m);
 /* Writes the check of a local access of all lanes; then R8 has the bytes of the first one. */
 void acu_jit_check_local(ptx_making *m, const ptx_op *op, jit_aside *aside, unsigned size);

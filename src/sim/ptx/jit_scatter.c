@@ -449,6 +449,30 @@ void acu_jit_write_store_all(ptx_making *m, const ptx_access *access) {
     acu_x86_return(x);
 }
 
+/* Stores an element that all lanes share in their local memory, where they have one address;
+ * returns a jump from behind that, or 0: it is not known here that they share it. */
+static size_t store_same(ptx_making *m, unsigned pattern, const ptx_access *access) {
+    x86 *x = &m->x;
+    if (access->space != PTX_LOCAL || access->count > 1 || m->masked ||
+        !acu_jit_is_uniform(m, access->slots[0]))
+        return 0;
+    size_t differ = 0;
+    if (pattern != JIT_NO_PATTERN) {
+        acu_x86_long_by(x, X86_CMP,
+                        acu_jit_in_frame(offsetof(jit_frame, patterns) +
+                                         pattern * sizeof(jit_pattern) +
+                                         offsetof(jit_pattern, kind)),
+                        JIT_SAME);
+        differ = acu_x86_jump(x, X86_NOT_ZERO);
+    }
+    load_element(x, access->register_size, acu_jit_memory(m, access->slots[0], 0));
+    acu_x86_land(x, acu_x86_call_near(x), m->store_same[access->size]);
+    const size_t done = acu_x86_jump(x, X86_ALWAYS);
+    if (differ)
+        acu_x86_land(x, differ, x->size);
+    return done;
+}
+
 /* Stores the lanes' elements one by one: of any size, from their place in memory. */
 static void store_each(ptx_making *m, unsigned pattern, const ptx_access *access, unsigned n) {
     x86 *x = &m->x;
@@ -478,9 +502,12 @@ static void store_each(ptx_making *m, unsigned pattern, const ptx_access *access
 
 void acu_jit_store_anyhow(ptx_making *m, const ptx_access *access, unsigned pattern) {
     load_base(m, pattern, 0);
+    const size_t same = store_same(m, pattern, access);
     for (unsigned n = 0; n < access->count; n++)
         if (m->wide && access->size >= 4)
             scatter(m, pattern, access, access->slots[n], (int32_t)(n * access->size));
         else
             store_each(m, pattern, access, n);
+    if (same)
+        acu_x86_land(&m->x, same, m->x.size);
 }
