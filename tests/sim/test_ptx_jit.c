@@ -836,6 +836,49 @@ TEST(elements_of_all_sizes) {
     }
 }
 
+/* ---- NaN of 64 bits ---- */
+
+/* Says a kernel that adds to products of 64 bits, whose operands are a number or NaN that differ,
+ * as the bits of a thread's number say; the result is a register of its own, or that of an operand.
+ */
+static void say_fused(text *t) {
+    static const char *const forms[] = {
+        "fma.rn.f64 %d3, %d0, %d1, %d2",     "fma.rn.f64 %d0, %d0, %d1, %d2",
+        "fma.rn.f64 %d1, %d0, %d1, %d2",     "fma.rn.f64 %d2, %d0, %d1, %d2",
+        "fma.rn.f64 %d0, %d0, %d0, %d2",     "fma.rn.f64 %d2, %d2, %d1, %d2",
+        "fma.rn.f64 %d2, %d0, %d2, %d2",     "fma.rn.f64 %d1, %d1, %d1, %d1",
+        "@%q fma.rn.f64 %d2, %d0, %d1, %d2", "sub.f64 %d0, %d1, %d0"};
+    t->size = 0;
+    say(t, HEAD
+        ".entry k(.param .u64 p, .param .u64 u) {\n.reg .b32 %%t, %%i; .reg .b64 %%d<4>, %%x;\n"
+        ".reg .pred %%p, %%q;\nld.param.u64 %%x, [p];\nmov.u32 %%t, %%tid.x;\n"
+        "mad.wide.u32 %%x, %%t, 8, %%x;\nsetp.gt.u32 %%q, %%t, 9;\n");
+    for (unsigned n = 0; n < sizeof forms / sizeof *forms; n++) {
+        for (unsigned d = 0; d < 4; d++)
+            say(t,
+                "and.b32 %%i, %%t, %u;\nsetp.ne.u32 %%p, %%i, 0;\n"
+                "selp.b64 %%d%u, 0x7ff%u00000000000%u, 0x4000000000000000, %%p;\n",
+                1u << d, d, d % 2 ? 8 : 0, d + 1);
+        say(t, "%s;\nst.global.f64 [%%x+%u], %%d%c;\n", forms[n], n * 768,
+            strchr(strchr(forms[n], ' ') + (forms[n][0] == '@' ? 4 : 0), 'd')[1]);
+    }
+    say(t, "ret;\n}\n");
+}
+
+TEST(nan_of_products_and_sums) {
+    static text t;
+    static uint64_t expected[SUM_BYTES * 2 / 8], found[SUM_BYTES * 2 / 8];
+    const char *const configurations[] = {MACHINE ",jit=0", MACHINE ",jit=always",
+                                          MACHINE ",jit=avx2"};
+    say_fused(&t);
+    for (unsigned way = 0; way < 3; way++) {
+        begin_as(configurations[way]);
+        run_sums(&t, way ? found : expected);
+        if (way)
+            assert_memory_equal(found, expected, sizeof found);
+    }
+}
+
 /* ---- branches that become guards ---- */
 
 #define BRANCHES                                                                                   \
@@ -926,6 +969,7 @@ int main(void) {
         C(rows_at_the_ends),
         C(sums_of_addresses),
         C(elements_of_all_sizes),
+        C(nan_of_products_and_sums),
         C(short_branches),
         C(warps_that_wait_for_each_other),
     };
