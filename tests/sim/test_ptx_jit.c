@@ -592,6 +592,8 @@ static void say_access(text *t, const char *guard) {
                         : where == 1 ? "local"
                                      : "global",
                *at = is_shared ? "i" : "x";
+    if (!is_load && elements[e].count == 1 && random_word() % 3 == 0)
+        snprintf(values, sizeof values, "%u", random_word() % 100);
     const char *open = elements[e].count > 1 ? "{" : "", *close = elements[e].count > 1 ? "}" : "";
     if (is_load)
         say(t, "%sld.%s.%s %s%s%s, [%%%s];\n", guard, space, elements[e].type, open, values, close,
@@ -685,7 +687,27 @@ static const char *const operations[] = {
     "mul.wide.s16 W, H, H",
     "mul.f32 W, W, W",
     "fma.rn.f32 W, W, W, W",
+    "sub.f32 W, W, W",
+    "div.rn.f32 W, W, W",
+    "min.f32 W, W, W",
+    "max.f32 W, W, W",
+    "neg.f32 W, W",
+    "sqrt.rn.f32 W, W",
+    "selp.f32 W, W, W, %p",
+    "setp.ltu.f32 %p, W, W",
+    "rsqrt.approx.f32 W, W",
+    "ex2.approx.f32 W, W",
+    "ex2.approx.ftz.f32 W, W",
+    "cvt.sat.f32.f32 W, W",
+    "cvt.rn.f32.u64 W, D",
+    "cvt.rn.f32.s64 W, D",
+    "cvt.rn.f64.u64 D, D",
 };
+
+/* Floats that arithmetic treats in ways of their own: NaN that differ, infinities, one, and what is
+ * nearly too large. */
+static const uint32_t floats[] = {0x7fa00001, 0xffc12345, 0x7f800000, 0xff800000,
+                                  0x3f800000, 0xc2fe0000, 0x7f7fffff, 0x7e017c00};
 
 static void say_operation(text *t, const char *guard) {
     const char *one = operations[random_word() % (sizeof operations / sizeof *operations)];
@@ -708,7 +730,14 @@ static void say_change(text *t, const char *guard) {
         say_operation(t, guard);
         return;
     }
-    switch (random_word() % 6) {
+    switch (random_word() % 8) {
+    case 6:
+        say(t, "%smov.b32 %%w%u, %u;\n", guard, a, floats[random_word() % 8]);
+        break;
+    case 7:
+        say(t, "%smov.b64 %%d%u, 0x%x0000000%x;\n", guard, a, random_word() % 2 ? 0x7ff0 : 0xfff8,
+            random_word() % 4);
+        break;
     case 0:
         say(t, "%smul.lo.u32 %%w%u, %%l, %u;\n", guard, a, random_word() % 5);
         break;
@@ -807,6 +836,49 @@ TEST(elements_of_all_sizes) {
     }
 }
 
+/* ---- NaN of 64 bits ---- */
+
+/* Says a kernel that adds to products of 64 bits, whose operands are a number or NaN that differ,
+ * as the bits of a thread's number say; the result is a register of its own, or that of an operand.
+ */
+static void say_fused(text *t) {
+    static const char *const forms[] = {
+        "fma.rn.f64 %d3, %d0, %d1, %d2",     "fma.rn.f64 %d0, %d0, %d1, %d2",
+        "fma.rn.f64 %d1, %d0, %d1, %d2",     "fma.rn.f64 %d2, %d0, %d1, %d2",
+        "fma.rn.f64 %d0, %d0, %d0, %d2",     "fma.rn.f64 %d2, %d2, %d1, %d2",
+        "fma.rn.f64 %d2, %d0, %d2, %d2",     "fma.rn.f64 %d1, %d1, %d1, %d1",
+        "@%q fma.rn.f64 %d2, %d0, %d1, %d2", "sub.f64 %d0, %d1, %d0"};
+    t->size = 0;
+    say(t, HEAD
+        ".entry k(.param .u64 p, .param .u64 u) {\n.reg .b32 %%t, %%i; .reg .b64 %%d<4>, %%x;\n"
+        ".reg .pred %%p, %%q;\nld.param.u64 %%x, [p];\nmov.u32 %%t, %%tid.x;\n"
+        "mad.wide.u32 %%x, %%t, 8, %%x;\nsetp.gt.u32 %%q, %%t, 9;\n");
+    for (unsigned n = 0; n < sizeof forms / sizeof *forms; n++) {
+        for (unsigned d = 0; d < 4; d++)
+            say(t,
+                "and.b32 %%i, %%t, %u;\nsetp.ne.u32 %%p, %%i, 0;\n"
+                "selp.b64 %%d%u, 0x7ff%u00000000000%u, 0x4000000000000000, %%p;\n",
+                1u << d, d, d % 2 ? 8 : 0, d + 1);
+        say(t, "%s;\nst.global.f64 [%%x+%u], %%d%c;\n", forms[n], n * 768,
+            strchr(strchr(forms[n], ' ') + (forms[n][0] == '@' ? 4 : 0), 'd')[1]);
+    }
+    say(t, "ret;\n}\n");
+}
+
+TEST(nan_of_products_and_sums) {
+    static text t;
+    static uint64_t expected[SUM_BYTES * 2 / 8], found[SUM_BYTES * 2 / 8];
+    const char *const configurations[] = {MACHINE ",jit=0", MACHINE ",jit=always",
+                                          MACHINE ",jit=avx2"};
+    say_fused(&t);
+    for (unsigned way = 0; way < 3; way++) {
+        begin_as(configurations[way]);
+        run_sums(&t, way ? found : expected);
+        if (way)
+            assert_memory_equal(found, expected, sizeof found);
+    }
+}
+
 /* ---- branches that become guards ---- */
 
 #define BRANCHES                                                                                   \
@@ -897,6 +969,7 @@ int main(void) {
         C(rows_at_the_ends),
         C(sums_of_addresses),
         C(elements_of_all_sizes),
+        C(nan_of_products_and_sums),
         C(short_branches),
         C(warps_that_wait_for_each_other),
     };

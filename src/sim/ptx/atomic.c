@@ -125,13 +125,33 @@ static inline __attribute__((always_inline)) uint64_t combine(ptx_change change,
 }
 
 /* Changes the element by what each lane has, in the order of the lanes: as if no other thread came
- * between. What lanes found is written at the end: a register may be source and target. */
+ * between. What lanes found is written at the end: a register may be source and target. Most often
+ * a lane is alone. */
 #define CHANGE(bits)                                                                               \
+    static inline __attribute__((always_inline)) void change_one_##bits(                           \
+        ptx_change change, ptx_type type, const lanes_of *of) {                                    \
+        const unsigned lane = (unsigned)__builtin_ctz(of->lanes);                                  \
+        const uint##bits##_t b = ((const uint##bits##_t *)of->b)[lane],                            \
+                             c = change == PTX_CHANGE_CAS ? ((const uint##bits##_t *)of->c)[lane]  \
+                                                          : 0;                                     \
+        uint##bits##_t *p = (uint##bits##_t *)(void *)of->at,                                      \
+                       old = __atomic_load_n(p, __ATOMIC_RELAXED), now;                            \
+        do                                                                                         \
+            now = (uint##bits##_t)combine(change, type, old, b, c, of->shared);                    \
+        while (!__atomic_compare_exchange_n(p, &old, now, false, __ATOMIC_SEQ_CST,                 \
+                                            __ATOMIC_RELAXED));                                    \
+        if (of->d)                                                                                 \
+            ((uint##bits##_t *)of->d)[lane] = old;                                                 \
+    }                                                                                              \
     static inline __attribute__((always_inline)) void change_##bits(                               \
         ptx_change change, ptx_type type, const lanes_of *of) {                                    \
-        uint##bits##_t *p = (uint##bits##_t *)(void *)of->at, found[PTX_LANES], now,               \
-                       old = __atomic_load_n(p, __ATOMIC_RELAXED);                                 \
+        uint##bits##_t *p = (uint##bits##_t *)(void *)of->at, found[PTX_LANES], now, old;          \
         const uint##bits##_t *b = of->b, *c = of->c;                                               \
+        if (!(of->lanes & (of->lanes - 1))) {                                                      \
+            change_one_##bits(change, type, of);                                                   \
+            return;                                                                                \
+        }                                                                                          \
+        old = __atomic_load_n(p, __ATOMIC_RELAXED);                                                \
         do {                                                                                       \
             now = old;                                                                             \
             for (uint32_t left = of->lanes; left; left &= left - 1) {                              \
@@ -308,7 +328,7 @@ static void change_memory(ptx_warp *w, const ptx_op *op, const void *const *b) {
                                   .b = b[n],
                                   .c = ptx_at(w, a->c),
                                   .d = a->returns ? ptx_at(w, a->d[n]) : NULL,
-                                  .shared = is_shared(w, at)});
+                                  .shared = a->change == PTX_CHANGE_ADD && is_shared(w, at)});
     }
 }
 

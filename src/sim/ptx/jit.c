@@ -2,6 +2,7 @@
 #include "sim/ptx/access.h"
 #include "sim/ptx/grid.h"
 #include "sim/ptx/jit_inside.h"
+#include "sim/ptx/lane_float.h"
 #include "sim/ptx/lower_inside.h"
 
 #include <pthread.h>
@@ -41,10 +42,13 @@ enum { KEPT = sizeof kept / sizeof *kept };
 
 static void write_entry(ptx_making *m) {
     x86 *x = &m->x;
-    _Static_assert(sizeof(jit_frame) % 16 == 8, "calls have their stack aligned to 16 bytes");
+    _Static_assert(sizeof(jit_frame) % 64 == 0, "the frame has its end where it is aligned");
     for (unsigned n = 0; n < KEPT; n++)
         acu_x86_push(x, kept[n]);
+    acu_x86_long(x, X86_MOV, X86_RAX, x86_in(X86_RSP));
     acu_x86_long_by(x, X86_SUB, x86_in(X86_RSP), sizeof(jit_frame));
+    acu_x86_long_by(x, X86_AND, x86_in(X86_RSP), -(int32_t)_Alignof(jit_frame));
+    acu_x86_store_long(x, acu_jit_in_frame(offsetof(jit_frame, stack)), X86_RAX);
     acu_x86_long(x, X86_MOV, JIT_WARP, x86_in(X86_RDI));
     acu_x86_long(x, X86_MOV, JIT_POOL, x86_in(X86_RDX));
     acu_x86_long(x, X86_MOV, JIT_LAUNCH,
@@ -81,7 +85,7 @@ void acu_jit_write_exit(ptx_making *m) {
     acu_x86_word(x, X86_MOV, X86_RAX, x86_in(X86_R8));
     acu_x86_long(x, X86_MOV, X86_RDX, x86_in(JIT_WARP));
     acu_x86_zeroupper(x);
-    acu_x86_long_by(x, X86_ADD, x86_in(X86_RSP), sizeof(jit_frame));
+    acu_x86_long(x, X86_MOV, X86_RSP, acu_jit_in_frame(offsetof(jit_frame, stack)));
     for (unsigned n = KEPT; n-- > 0;)
         acu_x86_pop(x, kept[n]);
     acu_x86_return(x);
@@ -237,6 +241,8 @@ void acu_jit_write_asides(ptx_making *m) {
         memcpy(m->groups, a->before, sizeof m->groups);
         if (a->is_nan)
             write_fix(m, a);
+        else if (a->fused)
+            acu_jit_fix_fused(m, a->fused, a->in_place);
         else if (a->is_skipped)
             write_skip(m, a);
         else if (a->op)
@@ -368,6 +374,23 @@ static void settle(ptx_making *m, const ptx_op *op) {
             acu_jit_write(m, access->slots[n], true);
 }
 
+/* Gives NaN in what the operation reads, or keeps some of, its bits where they matter. */
+static void smooth(ptx_making *m, const ptx_op *op) {
+    const bool is_guarded = acu_ptx_is_guarded(op->full);
+    const ptx_op *inner = is_guarded ? op->more : op;
+    const ptx_access *access = inner->more;
+    if (acu_ptx_is_masked(inner->masked)) {
+        const ptx_slot slots[] = {inner->a, inner->b, inner->c, inner->d};
+        for (unsigned n = 0; n < (is_guarded ? 4 : 3) && !acu_jit_takes_rough(inner); n++)
+            acu_jit_smooth(m, slots[n]);
+    } else if (acu_jit_access_kind(inner)) {
+        acu_jit_smooth(m, inner->a);
+        for (unsigned n = 0; n < access->count; n++)
+            if (is_guarded || acu_jit_access_kind(inner) == 2)
+                acu_jit_smooth(m, access->slots[n]);
+    }
+}
+
 void acu_jit_plain(ptx_making *m, const ptx_op *op) {
     if (op->full == acu_ptx_nothing || m->at < m->joined_end)
         return;
@@ -376,6 +399,7 @@ void acu_jit_plain(ptx_making *m, const ptx_op *op) {
     if (op->instruction != m->instruction)
         forget_temporaries(m);
     m->instruction = op->instruction;
+    smooth(m, op);
     if (acu_ptx_is_masked(op->masked) && acu_jit_is_late(m, op))
         return;
     settle(m, op);
@@ -391,6 +415,23 @@ void acu_jit_plain(ptx_making *m, const ptx_op *op) {
 static void fill_words(uint32_t *pool, unsigned at, unsigned bytes, uint32_t first, uint32_t step) {
     for (unsigned n = 0; n < bytes / 4; n++)
         pool[at / 4 + n] = first + n * step;
+}
+
+/* Fills in 64 bytes. */
+static void fill_wide(uint32_t *pool, unsigned at, double number) {
+    for (unsigned n = 0; n < 8; n++)
+        memcpy(&pool[at / 4 + 2 * n], &number, sizeof number);
+}
+
+static void fill_power(uint32_t *pool) {
+    static const double series[] = {EX2_SERIES};
+    _Static_assert(sizeof series / sizeof *series == JIT_SERIES_LENGTH, "all of the series");
+    fill_wide(pool, JIT_POWER, -160);
+    fill_wide(pool, JIT_POWER + 64, 130);
+    fill_wide(pool, JIT_POWER + 128, 0x1.8p52);
+    for (unsigned n = 0; n < JIT_SERIES_LENGTH; n++)
+        fill_wide(pool, JIT_SERIES + 64 * n, series[n]);
+    fill_words(pool, JIT_NORMAL, 64, 0x00800000, 0);
 }
 
 static void write_pool(ptx_making *m) {
@@ -424,8 +465,13 @@ static void write_pool(ptx_making *m) {
     for (unsigned n = 0; n < 16; n++) {
         pool[JIT_SIGN_WIDE / 4 + n] = n % 2 ? UINT32_C(1) << 31 : 0;
         pool[JIT_SIZE_WIDE / 4 + n] = n % 2 ? INT32_MAX : UINT32_MAX;
-        pool[JIT_ONE_WIDE / 4 + n] = n % 2 ? 0x3ff00000 : 0;
     }
+    fill_wide(pool, JIT_ONE_WIDE, 1);
+    fill_wide(pool, JIT_MINUS_ONE_WIDE, -1);
+    fill_wide(pool, JIT_ROOT_5, 0.3125);
+    fill_wide(pool, JIT_ROOT_3, 0.375);
+    fill_wide(pool, JIT_ROOT_1, 0.5);
+    fill_power(pool);
     for (unsigned n = 0; n < 16; n++)
         pool[JIT_ODD / 4 + n] = (UINT32_C(1) << n) - 1;
     acu_x86_bytes(&m->x, pool, sizeof pool);

@@ -117,6 +117,16 @@ x86_place acu_jit_sum_aside(ptx_making *m, const jit_sum *sum) {
     return acu_jit_memory(m, scratch, 0);
 }
 
+/* Copies a value from vectors to where nothing else is. What is stored for some lanes only, as the
+ * value itself is, is not soon loaded; the other lanes' elements are not looked at. */
+static x86_place copy_aside(ptx_making *m, ptx_slot slot, unsigned size) {
+    const ptx_slot scratch = PTX_SLOT(PTX_BANK_WARP, PTX_SCRATCH);
+    for (unsigned i = 0; i < PTX_LANES * size / m->width; i++)
+        acu_x86_vector(&m->x, X86_STORE, acu_jit_load(m, slot, size, i, JIT_T0), X86_NONE,
+                       acu_jit_memory(m, scratch, (size_t)i * m->width));
+    return acu_jit_memory(m, scratch, 0);
+}
+
 void acu_jit_find_pattern(ptx_making *m, unsigned pattern) {
     x86 *x = &m->x;
     const jit_known_pattern *p = &m->patterns[pattern];
@@ -124,6 +134,8 @@ void acu_jit_find_pattern(ptx_making *m, unsigned pattern) {
     x86_place addresses = acu_jit_memory(m, p->root, 0);
     if (p->scale)
         addresses = acu_jit_sum_aside(m, &product);
+    else if (m->partial && acu_jit_has_all(m, p->root, p->narrow ? 4 : 8))
+        addresses = copy_aside(m, p->root, p->narrow ? 4 : 8);
     else
         acu_jit_flush_one(m, p->root);
     acu_x86_lea(x, X86_RDI, addresses);

@@ -3,6 +3,7 @@
 #include "sim/ptx/lower_inside.h"
 
 #include <stddef.h>
+#include <string.h>
 
 enum { UNORDERED = 3, NOT_BELOW = 0x1d };
 
@@ -62,6 +63,7 @@ bool acu_jit_rounded(ptx_making *m, const ptx_op *op, const jit_row *k) {
     for (unsigned n = 0; n < count; n++)
         acu_jit_want(m, slots[n], 4);
     acu_jit_begin(m, op->d, 4);
+    const bool fixes = !acu_jit_leave_rough(m, op->d);
     set_rounding(m, k->predicate);
     for (unsigned i = 0; i < m->vectors; i++) {
         const unsigned last = acu_jit_load(m, slots[count - 1], 4, i, JIT_T2);
@@ -72,7 +74,8 @@ bool acu_jit_rounded(ptx_making *m, const ptx_op *op, const jit_row *k) {
         if (count == 3)
             acu_x86_vector(x, X86_LOAD, JIT_T1, X86_NONE, acu_jit_source(m, op->b, 4, i));
         rounded(m, k->vector, last, k->predicate, count == 3, k->vector == X86_SQRTPS);
-        make_number(m);
+        if (fixes)
+            make_number(m);
         acu_jit_put(m, op->d, 4, i);
     }
     set_rounding(m, X86_NEAREST);
@@ -84,16 +87,19 @@ bool acu_jit_rounded(ptx_making *m, const ptx_op *op, const jit_row *k) {
 bool acu_jit_double(ptx_making *m, const ptx_op *op, const jit_row *k) {
     x86 *x = &m->x;
     const bool swaps = k->vector == X86_ADDPD || k->vector == X86_MULPD;
+    const bool subtracts = k->vector == X86_SUBPD;
     acu_jit_want(m, op->a, 8);
     acu_jit_want(m, op->b, 8);
     acu_jit_begin(m, op->d, 8);
     for (unsigned i = 0; i < vectors_of(m, 8); i++) {
         const unsigned a = acu_jit_load(m, op->a, 8, i, JIT_T1),
-                       b = acu_jit_load(m, op->b, 8, i, JIT_T2);
-        acu_x86_vector(x, k->vector, JIT_T0, swaps ? b : a, x86_in(swaps ? a : b));
-        if (k->vector == X86_SUBPD) { /* the processor takes the first one's */
-            acu_x86_vector(x, X86_ADDPD, JIT_T1, b, x86_in(b));
-            take_where(m, 8, UNORDERED, b, b, JIT_T0, x86_in(JIT_T1));
+                       b = acu_jit_load(m, op->b, 8, i, subtracts ? JIT_T0 : JIT_T2);
+        if (subtracts) { /* b * -1 + a, because a difference has the NaN of the first one */
+            if (b != JIT_T0)
+                acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, x86_in(b));
+            acu_x86_vector(x, X86_FMADD132PD, JIT_T0, a, pool(JIT_MINUS_ONE_WIDE));
+        } else {
+            acu_x86_vector(x, k->vector, JIT_T0, swaps ? b : a, x86_in(swaps ? a : b));
         }
         acu_jit_put(m, op->d, 8, i);
     }
@@ -113,6 +119,78 @@ static size_t jump_if_numbers(ptx_making *m) {
     return acu_x86_jump(x, X86_ZERO);
 }
 
+/* Returns whether the four results are written where they belong at once, not from JIT_T0 on: then
+ * these have what was there if it is also an operand. */
+static bool fuses_in_place(const ptx_making *m, const ptx_op *op) {
+    return !m->masked_by_guard && acu_jit_has_all(m, op->d, 8);
+}
+
+void acu_jit_fix_fused(ptx_making *m, const ptx_op *op, bool in_place) {
+    x86 *x = &m->x;
+    const ptx_slot slots[] = {op->a, op->c, op->b};
+    for (unsigned i = 0; i < 4; i++)
+        for (unsigned n = 0; n < 3; n++) {
+            const unsigned one = in_place && slots[n] == op->d
+                                     ? JIT_T0 + i
+                                     : acu_jit_load(m, slots[n], 8, i, JIT_T4);
+            acu_x86_vector(x, X86_ADDPD, JIT_T5, one, x86_in(one)); /* quiet */
+            take_where(m, 8, UNORDERED, one, one,
+                       in_place ? acu_jit_target(m, op->d, 8, i) : JIT_T0 + i, x86_in(JIT_T5));
+        }
+}
+
+/* Computes vector i of d = a * b + c, and returns what has it. */
+static unsigned fuse_one(ptx_making *m, const ptx_op *op, unsigned i) {
+    x86 *x = &m->x;
+    const bool in_place = fuses_in_place(m, op);
+    const unsigned d = in_place ? acu_jit_target(m, op->d, 8, i) : JIT_T0 + i;
+    const bool is_sum = in_place && op->c == op->d;
+    const ptx_slot first = is_sum                       ? op->c
+                           : in_place && op->b == op->d ? op->b
+                                                        : op->a,
+                   other = first == op->b ? op->a : op->b;
+    if (in_place && first == op->d)
+        acu_x86_vector(x, X86_LOAD, JIT_T0 + i, X86_NONE, x86_in(d));
+    else
+        acu_x86_vector(x, X86_LOAD, d, X86_NONE, acu_jit_source(m, first, 8, i));
+    /* what is d is read from there: it is not yet written */
+    if (is_sum)
+        acu_x86_vector(x, X86_FMADD231PD, d,
+                       op->a == op->d ? JIT_T0 + i : acu_jit_load(m, op->a, 8, i, JIT_T4),
+                       op->b == op->d ? x86_in(JIT_T0 + i) : acu_jit_source(m, op->b, 8, i));
+    else
+        acu_x86_vector(x, X86_FMADD213PD, d,
+                       in_place && other == op->d ? JIT_T0 + i
+                                                  : acu_jit_load(m, other, 8, i, JIT_T4),
+                       acu_jit_source(m, op->c, 8, i));
+    return d;
+}
+
+/* d = a * b + c with AVX-512: NaN is looked for in all four vectors at once. */
+static void fuse_four(ptx_making *m, const ptx_op *op) {
+    x86 *x = &m->x;
+    unsigned d[4];
+    for (unsigned i = 0; i < 4; i++)
+        d[i] = fuse_one(m, op, i);
+    acu_x86_vector_by(x, X86_CMPPD, 2, d[0], x86_in(d[1]), UNORDERED);
+    acu_x86_vector_by(x, X86_CMPPD, 3, d[2], x86_in(d[3]), UNORDERED);
+    jit_aside *aside = acu_jit_aside(m, NULL);
+    if (!aside)
+        return; /* there is no memory, and the code is worth nothing */
+    acu_x86_test_masks(x, 2, 3);
+    aside->jumps[aside->jump_count++] = acu_x86_jump(x, X86_NOT_ZERO);
+    aside->fused = op;
+    aside->in_place = fuses_in_place(m, op);
+    memcpy(aside->before, m->groups, sizeof m->groups);
+    aside->back = x->size;
+    for (unsigned i = 0; i < 4 && !fuses_in_place(m, op); i++) {
+        const unsigned to = acu_jit_target(m, op->d, 8, i);
+        if (to != d[i])
+            acu_x86_vector(x, X86_LOAD, to, X86_NONE, x86_in(d[i]));
+        acu_jit_done(m, op->d, 8, i);
+    }
+}
+
 /* d = a * b + c. NaN is that of b, or else of c, or else of a; processors differ in theirs. */
 bool acu_jit_fused_double(ptx_making *m, const ptx_op *op, const jit_row *k) {
     x86 *x = &m->x;
@@ -121,6 +199,10 @@ bool acu_jit_fused_double(ptx_making *m, const ptx_op *op, const jit_row *k) {
     for (unsigned n = 0; n < 3; n++)
         acu_jit_want(m, slots[n], 8);
     acu_jit_begin(m, op->d, 8);
+    if (m->wide) {
+        fuse_four(m, op);
+        return true;
+    }
     for (unsigned i = 0; i < vectors_of(m, 8); i++) {
         acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, acu_jit_source(m, op->a, 8, i));
         acu_x86_vector(x, X86_FMADD213PD, JIT_T0, acu_jit_load(m, op->b, 8, i, JIT_T1),
@@ -168,6 +250,108 @@ bool acu_jit_unary_double(ptx_making *m, const ptx_op *op, const jit_row *k) {
         else
             acu_x86_vector(x, k->vector, JIT_T0, k->is_signed ? JIT_T0 : X86_NONE, a);
         acu_jit_put(m, op->d, 8, i);
+    }
+    return true;
+}
+
+/* ---- reciprocal roots and powers ---- */
+
+/* Makes JIT_T0 the results for vector i of an operand of 32 bits, which are computed with 64. */
+static void through_double(ptx_making *m, const ptx_op *op, unsigned i,
+                           void (*make)(ptx_making *m, unsigned d)) {
+    for (unsigned half = 0; half < 2; half++) {
+        acu_x86_vector(&m->x, X86_CVTPS2PD, JIT_T1, X86_NONE,
+                       acu_jit_half(m, op->a, 2 * i + half, JIT_T1));
+        make(m, JIT_T4 + half);
+    }
+    acu_x86_vector_by(&m->x, X86_INSERT256, JIT_T0, JIT_T4, x86_in(JIT_T5), 1);
+}
+
+/* Makes a vector of floats, half of one, the reciprocal roots of JIT_T1, which has 64 bits: from
+ * the processor's 14 bits, whose error e becomes e^4. Where e is no number they are right. The
+ * roots of floats are further than that from where rounding changes. Uses JIT_T0 to JIT_T3. */
+static void make_roots(ptx_making *m, unsigned d) {
+    enum { ORDERED = 7 };
+    x86 *x = &m->x;
+    acu_x86_vector(x, X86_RSQRT14PD, JIT_T0, X86_NONE, x86_in(JIT_T1));
+    acu_x86_vector(x, X86_MULPD, JIT_T2, JIT_T1, x86_in(JIT_T0));
+    acu_x86_vector(x, X86_FNMADD213PD, JIT_T2, JIT_T0, pool(JIT_ONE_WIDE)); /* 1 - a * y * y */
+    acu_x86_vector_by(x, X86_CMPPD, 2, JIT_T2, x86_in(JIT_T2), ORDERED);
+    acu_x86_vector(x, X86_LOAD, JIT_T3, X86_NONE, pool(JIT_ROOT_5));
+    acu_x86_vector(x, X86_FMADD213PD, JIT_T3, JIT_T2, pool(JIT_ROOT_3));
+    acu_x86_vector(x, X86_FMADD213PD, JIT_T3, JIT_T2, pool(JIT_ROOT_1));
+    acu_x86_vector(x, X86_MULPD, JIT_T2, JIT_T2, x86_in(JIT_T0));
+    acu_x86_masked(x, X86_FMADD231PD, JIT_T0, JIT_T2, x86_in(JIT_T3), 2);
+    acu_x86_rounded(x, X86_CVTPD2PS, d, X86_NONE, JIT_T0, X86_NEAREST);
+}
+
+bool acu_jit_reciprocal_root(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    (void)k;
+    if (!m->wide)
+        return false;
+    acu_jit_want(m, op->a, 4);
+    acu_jit_begin(m, op->d, 4);
+    const bool fixes = !acu_jit_leave_rough(m, op->d);
+    for (unsigned i = 0; i < m->vectors; i++) {
+        through_double(m, op, i, make_roots);
+        if (fixes)
+            make_number(m);
+        acu_jit_put(m, op->d, 4, i);
+    }
+    return true;
+}
+
+/* Makes a vector of floats, half of one, 2 to the powers of JIT_T1, which has 64 bits, as
+ * ex2_float() does; a product is not rounded here before it is added to, which makes no difference
+ * to any float. Uses JIT_T0 to JIT_T3. */
+static void make_powers(ptx_making *m, unsigned d) {
+    x86 *x = &m->x;
+    acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, pool(JIT_POWER));
+    acu_x86_vector(x, X86_MAXPD, JIT_T1, JIT_T0, x86_in(JIT_T1)); /* the second one, if NaN */
+    acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, pool(JIT_POWER + 64));
+    acu_x86_vector(x, X86_MINPD, JIT_T1, JIT_T0, x86_in(JIT_T1));
+    acu_x86_vector(x, X86_ADDPD, JIT_T2, JIT_T1, pool(JIT_POWER + 128)); /* the whole part, */
+    acu_x86_vector(x, X86_SUBPD, JIT_T3, JIT_T2, pool(JIT_POWER + 128));
+    acu_x86_vector(x, X86_SUBPD, JIT_T3, JIT_T1, x86_in(JIT_T3)); /* and the rest */
+    acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, pool(JIT_SERIES));
+    for (unsigned n = 1; n < JIT_SERIES_LENGTH; n++)
+        acu_x86_vector(x, X86_FMADD213PD, JIT_T0, JIT_T3, pool(JIT_SERIES + 64 * n));
+    acu_x86_shift_by(x, X86_SHIFT_PSLLQ, JIT_T2, JIT_T2, 52);
+    acu_x86_vector(x, X86_PADDQ, JIT_T0, JIT_T0, x86_in(JIT_T2));
+    acu_x86_rounded(x, X86_CVTPD2PS, d, X86_NONE, JIT_T0, X86_NEAREST);
+}
+
+/* `predicate`: a result that is not normal becomes 0; no operand near 0 makes a difference. */
+bool acu_jit_power(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    enum { BELOW = 0x11 };
+    if (!m->wide)
+        return false;
+    acu_jit_want(m, op->a, 4);
+    acu_jit_begin(m, op->d, 4);
+    const bool fixes = !acu_jit_leave_rough(m, op->d);
+    for (unsigned i = 0; i < m->vectors; i++) {
+        through_double(m, op, i, make_powers);
+        if (k->predicate) {
+            acu_x86_vector(&m->x, X86_LOAD, JIT_T1, X86_NONE, pool(JIT_NORMAL));
+            take_where(m, 4, BELOW, JIT_T0, JIT_T1, JIT_T0, pool(JIT_ZERO));
+        }
+        if (fixes)
+            make_number(m);
+        acu_jit_put(m, op->d, 4, i);
+    }
+    return true;
+}
+
+/* What is not above 0, and NaN, becomes 0, what is above 1 becomes 1. */
+bool acu_jit_saturate(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    x86 *x = &m->x;
+    (void)k;
+    acu_jit_want(m, op->a, 4);
+    acu_jit_begin(m, op->d, 4);
+    for (unsigned i = 0; i < m->vectors; i++) {
+        acu_x86_vector(x, X86_MAXPS, JIT_T0, acu_jit_load(m, op->a, 4, i, JIT_T1), pool(JIT_ZERO));
+        acu_x86_vector(x, X86_MINPS, JIT_T0, JIT_T0, pool(JIT_ONE));
+        acu_jit_put(m, op->d, 4, i);
     }
     return true;
 }

@@ -7,6 +7,7 @@
 #include "sim/ptx/grid.h"
 #include "sim/ptx/jit_inside.h"
 #include "sim/ptx/lower_inside.h"
+#include "sim/ptx/warp_exchange.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,8 @@ static void write_edge(ptx_making *m, uint32_t target) {
         const jit_group *here = &m->groups[g];
         if (here->size && here->dirty && !(is_same(here, &there[g]) && there[g].dirty))
             acu_jit_store_group(m, g);
+        if (is_same(here, &there[g]))
+            acu_jit_smooth_group(m, g);
     }
     for (unsigned g = 0; g < m->group_count; g++) {
         const bool has = is_same(&m->groups[g], &there[g]);
@@ -340,6 +343,8 @@ static void write_together(ptx_making *m, const ptx_op *op) {
     m->now++;
     m->wanted_count = 0;
     acu_jit_settle_all(m);
+    if (op->masked == acu_ptx_shuffle)
+        acu_jit_smooth(m, ((const ptx_shuffle *)op->more)->value);
     if (!acu_jit_shuffle(m, op))
         acu_jit_call(m, op);
 }

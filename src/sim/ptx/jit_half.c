@@ -70,14 +70,14 @@ static void round_halves(ptx_making *m, unsigned vector, unsigned d) {
     acu_x86_vector_by(&m->x, X86_CVTPS2PH, vector, X86_NONE, x86_in(d), X86_NEAREST);
 }
 
-/* Joins the 16 floats in JIT_T4 and those in JIT_T1 to one vector, JIT_T0. */
+/* Makes halves of the 16 floats in JIT_T4 and those in JIT_T1: f16 in half of JIT_T0 and of JIT_T1
+ * each, bf16 in JIT_T0. */
 static void join_floats(ptx_making *m, bool is_brain) {
     x86 *x = &m->x;
     acu_jit_fix_two(m, JIT_T4, JIT_T1, is_brain ? JIT_NAN_UPPER : JIT_NAN);
     if (!is_brain) {
         round_halves(m, JIT_T4, JIT_T0);
         round_halves(m, JIT_T1, JIT_T1);
-        acu_x86_vector_by(x, X86_INSERT256, JIT_T0, JIT_T0, x86_in(JIT_T1), 1);
         return;
     }
     round_brains(m, JIT_T4);
@@ -89,52 +89,100 @@ static void join_floats(ptx_making *m, bool is_brain) {
 
 /* ---- arithmetic ---- */
 
-/* Makes JIT_T1 = JIT_T1 * JIT_T2 + JIT_T3, from which another rounding gives what one would: where
- * the sum is no float the last bit is set of that beside it which is nearer to 0. The two floats
- * beside it have another last bit then, and the same one where the sum is exact. */
-static void fuse_to_odd(ptx_making *m) {
+/* Makes d = a * b + c, from which another rounding gives what one would: where the sum is no
+ * float the last bit is set of that beside it which is nearer to 0. The two floats beside it have
+ * another last bit then, and the same one where the sum is exact. */
+static void fuse_to_odd(ptx_making *m, unsigned d, unsigned a, unsigned b, unsigned c) {
     enum { DIFFERENT_BITS = 0x28 }; /* (d ^ a) & b */
     x86 *x = &m->x;
-    acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, x86_in(JIT_T1));
-    acu_x86_vector(x, X86_LOAD, JIT_T5, X86_NONE, x86_in(JIT_T1));
-    acu_x86_rounded(x, X86_FMADD213PS, JIT_T0, JIT_T2, JIT_T3, X86_DOWN);
-    acu_x86_rounded(x, X86_FMADD213PS, JIT_T5, JIT_T2, JIT_T3, X86_UP);
-    acu_x86_rounded(x, X86_FMADD213PS, JIT_T1, JIT_T2, JIT_T3, X86_TO_ZERO);
+    acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, x86_in(a));
+    acu_x86_vector(x, X86_LOAD, JIT_T5, X86_NONE, x86_in(a));
+    if (a != d)
+        acu_x86_vector(x, X86_LOAD, d, X86_NONE, x86_in(a));
+    acu_x86_rounded(x, X86_FMADD213PS, JIT_T0, b, c, X86_DOWN);
+    acu_x86_rounded(x, X86_FMADD213PS, JIT_T5, b, c, X86_UP);
+    acu_x86_rounded(x, X86_FMADD213PS, d, b, c, X86_TO_ZERO);
     acu_x86_vector_by(x, X86_PTERNLOGD, JIT_T0, JIT_T5, pool(JIT_ONE_WORD), DIFFERENT_BITS);
-    acu_x86_vector(x, X86_POR, JIT_T1, JIT_T1, x86_in(JIT_T0));
+    acu_x86_vector(x, X86_POR, d, d, x86_in(JIT_T0));
 }
 
-/* Computes 16 floats in JIT_T1. A sum of two numbers is rounded twice, which is right; a product of
- * bf16 may have too few bits for that. */
-static void compute(ptx_making *m, const ptx_op *op, const jit_row *k, unsigned i, unsigned half) {
+/* What an operation reads: its floats are in vectors, or are made of it. */
+typedef struct half_operand {
+    ptx_slot slot;
+    bool has_floats;
+} half_operand;
+
+/* Prepares to read an operand. Floats of f16 are kept, because it takes as long to make them as to
+ * compute with them. */
+static half_operand want_operand(ptx_making *m, const jit_row *k, ptx_slot slot) {
+    const jit_floats floats = k->is_signed ? JIT_NO_FLOATS : acu_jit_want_floats(m, slot, k->size);
+    if (floats == JIT_NO_FLOATS)
+        acu_jit_want(m, slot, k->size);
+    for (unsigned i = 0; i < 2 * vectors_of(m, k->size) && floats == JIT_EMPTY_FLOATS; i++)
+        load_floats(m, k, slot, i / 2, i % 2, acu_jit_floats(m, slot, i));
+    return (half_operand){slot, floats != JIT_NO_FLOATS};
+}
+
+/* Returns the vector that has 16 floats of an operand: the temporary one, or one of its own. */
+static unsigned load_operand(ptx_making *m, const jit_row *k, half_operand o, unsigned i,
+                             unsigned half, unsigned temporary) {
+    if (o.has_floats)
+        return acu_jit_floats(m, o.slot, 2 * i + half);
+    load_floats(m, k, o.slot, i, half, temporary);
+    return temporary;
+}
+
+/* Computes 16 floats in the vector d; uses JIT_T0 to JIT_T3 and JIT_T5. A sum of two numbers is
+ * rounded twice, which is right; a product of bf16 may have too few bits for that. */
+static void compute(ptx_making *m, const half_operand *o, const jit_row *k, unsigned i,
+                    unsigned half, unsigned d) {
     x86 *x = &m->x;
-    load_floats(m, k, op->a, i, half, JIT_T1);
-    load_floats(m, k, op->b, i, half, JIT_T2);
+    const unsigned a = load_operand(m, k, o[0], i, half, JIT_T1),
+                   b = load_operand(m, k, o[1], i, half, JIT_T2);
+    unsigned c = JIT_T3;
     if (k->vector == X86_FMADD213PS)
-        load_floats(m, k, op->c, i, half, JIT_T3);
+        c = load_operand(m, k, o[2], i, half, JIT_T3);
     else if (k->vector == X86_MULPS && k->is_signed)
         acu_x86_vector(x, X86_LOAD, JIT_T3, X86_NONE, pool(JIT_SIGN)); /* -0 */
     else {
-        acu_x86_vector(x, k->vector, JIT_T1, JIT_T1, x86_in(JIT_T2));
+        acu_x86_vector(x, k->vector, d, a, x86_in(b));
         return;
     }
-    fuse_to_odd(m);
+    fuse_to_odd(m, d, a, b, c);
+}
+
+/* Writes the halves in JIT_T0 and JIT_T1 to vector i of a result, and to its floats. */
+static void put_halves(ptx_making *m, const ptx_op *op, const jit_row *k, unsigned i,
+                       bool has_floats) {
+    x86 *x = &m->x;
+    for (unsigned half = 0; half < 2 && has_floats; half++)
+        acu_x86_vector(x, X86_CVTPH2PS, acu_jit_floats(m, op->d, 2 * i + half), X86_NONE,
+                       x86_in(JIT_T0 + half));
+    if (k->is_signed) {
+        acu_jit_put(m, op->d, k->size, i);
+        return;
+    }
+    acu_x86_vector_by(x, X86_INSERT256, acu_jit_target(m, op->d, k->size, i), JIT_T0,
+                      x86_in(JIT_T1), 1);
+    acu_jit_done(m, op->d, k->size, i);
 }
 
 /* `is_signed`: of bf16; `size`: 2, or 4 of pairs. */
 bool acu_jit_halves(ptx_making *m, const ptx_op *op, const jit_row *k) {
     const ptx_slot slots[] = {op->a, op->b, op->c};
+    half_operand operands[3];
     if (!m->wide)
         return false;
     for (unsigned n = 0; n < (k->vector == X86_FMADD213PS ? 3 : 2); n++)
-        acu_jit_want(m, slots[n], k->size);
+        operands[n] = want_operand(m, k, slots[n]);
     acu_jit_begin(m, op->d, k->size);
+    const bool has_floats = !k->is_signed && !m->masked_by_guard &&
+                            acu_jit_want_floats(m, op->d, k->size) != JIT_NO_FLOATS;
     for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
-        compute(m, op, k, i, 0);
-        acu_x86_vector(&m->x, X86_LOAD, JIT_T4, X86_NONE, x86_in(JIT_T1));
-        compute(m, op, k, i, 1);
+        compute(m, operands, k, i, 0, JIT_T4);
+        compute(m, operands, k, i, 1, JIT_T1);
         join_floats(m, k->is_signed);
-        acu_jit_put(m, op->d, k->size, i);
+        put_halves(m, op, k, i, has_floats);
     }
     return true;
 }

@@ -9,6 +9,10 @@
 /* Copies of values that sums are made of, whose slots have others now: a bank of the frame. */
 enum { JIT_BANK_FRAME = PTX_BANKS, JIT_COPIES = 4, JIT_COPY_BYTES = 256 };
 
+/* The floats of a value of 16 bits, alone or in pairs, which only vectors ever have: its slot's
+ * number with this in the frame's bank. */
+enum { JIT_FLOATS = 1 << 29, JIT_FLOATS_BANK = 27 };
+
 /* What registers have while machine code of a kernel runs. */
 #define JIT_WARP   X86_RBX
 #define JIT_BANK   X86_R12 /* PTX_BANK_WARP, */
@@ -54,7 +58,15 @@ enum {
     JIT_SIGN_WIDE = 2304,  /* the sign of f64, */
     JIT_SIZE_WIDE = 2368,  /* its other bits, */
     JIT_ONE_WIDE = 2432,   /* and 1 */
-    JIT_POOL_BYTES = 2496,
+    JIT_MINUS_ONE_WIDE = 2496,
+    JIT_ROOT_5 = 2560, /* what the series of a reciprocal root has: 5 / 16, */
+    JIT_ROOT_3 = 2624, /* 3 / 8 */
+    JIT_ROOT_1 = 2688, /* and 1 / 2, of 64 bits */
+    JIT_POWER = 2752,  /* what a power of 2 is computed with, of 64 bits: -160, 130, 2^52 * 1.5, */
+    JIT_SERIES = 2944, /* and a series */
+    JIT_SERIES_LENGTH = 11,
+    JIT_NORMAL = 3648, /* the smallest float that is normal */
+    JIT_POOL_BYTES = 3712,
 };
 
 /* How the addresses of a warp lie: each vector's lanes have the same one, or consecutive ones, or
@@ -67,36 +79,38 @@ typedef struct jit_pattern {
     uint64_t low, high;
     uint64_t kind;
     uint64_t at[JIT_PARTS]; /* of the first lane of each vector; of the first one that is active, */
-    int32_t
+    _Alignas(64) int32_t
         offset[PTX_LANES]; /* with JIT_SCATTERED and JIT_SAME, and how far each lane is from it */
-    uint64_t unused;
 } jit_pattern;
 enum { JIT_PATTERNS = 12, JIT_NO_PATTERN = JIT_PATTERNS }; /* all lanes have one local address */
 
-/* The frame of the machine code. */
+/* The frame of the machine code. Vectors in it are within a line of the caches each: what has been
+ * stored to two lines is not soon loaded. */
 typedef struct jit_frame {
-    uint64_t count;             /* operations executed */
-    uint64_t guard;             /* lanes that execute a guarded operation: bits, */
-    uint32_t guards[PTX_LANES]; /* and words */
+    uint64_t count;                          /* operations executed */
+    uint64_t stack;                          /* where the caller's begins */
+    uint64_t guard;                          /* lanes that execute a guarded operation: bits, */
+    uint64_t split;                          /* the current one */
+    uint64_t low_bits;                       /* of an address */
+    _Alignas(64) uint32_t guards[PTX_LANES]; /* and words */
     jit_pattern patterns[JIT_PATTERNS];
     char copies[JIT_COPIES][JIT_COPY_BYTES];
-    uint64_t split;               /* the current one */
-    uint64_t low_bits;            /* of an address */
     uint32_t words[16];           /* of a vector that is widened */
     uint32_t compared[PTX_LANES]; /* AVX2: the last comparison, as words */
     int32_t local[PTX_LANES];     /* how far each lane's local memory is from the first one's */
     int32_t offset[PTX_LANES];    /* and that of what it stores there */
-    uint64_t unused;
 } jit_frame;
 
 /* Vectors that have a value, or half of one of 64 bits; in code for some lanes, of the active ones:
  * what the others have is in memory, which is written for the active ones only. */
 typedef struct jit_group {
     ptx_slot slot;
-    uint8_t size; /* bytes of an element; 0: the group is free */
-    uint8_t part; /* 1: the upper lanes of a value of 64 bits */
-    bool dirty;   /* memory does not have it */
+    uint8_t size;  /* bytes of an element; 0: the group is free */
+    uint8_t part;  /* 1: the upper lanes of a value of 64 bits */
+    bool dirty;    /* memory does not have it */
+    bool is_rough; /* all are results of float arithmetic, of which NaN may have any bits */
     uint32_t used;
+    uint32_t version; /* of floats: of the value that they are made of */
 } jit_group;
 enum { JIT_GROUPS = 13 };
 
@@ -140,8 +154,10 @@ typedef struct jit_aside {
     uint32_t count;   /* operations before it, which who enters has not executed */
     unsigned pattern; /* the pattern that it finds */
     jit_known_pattern known;
-    jit_sum address; /* of the handler's access, where it is late */
-    bool is_nan;     /* it gives floats of two vectors that are NaN the bits of a constant */
+    jit_sum address;     /* of the handler's access, where it is late */
+    const ptx_op *fused; /* it gives NaN in four vectors the bits that this operation has, */
+    bool in_place;       /* which are where they belong */
+    bool is_nan;         /* it gives floats of two vectors that are NaN the bits of a constant */
     uint8_t vectors[2];
     unsigned constant;
 } jit_aside;
@@ -252,10 +268,18 @@ x86_place acu_jit_source(ptx_making *m, ptx_slot slot, unsigned size, unsigned i
 unsigned acu_jit_load(ptx_making *m, ptx_slot slot, unsigned size, unsigned i, unsigned temporary);
 /* Returns whether no vectors have the value, but memory. */
 bool acu_jit_is_in_memory(const ptx_making *m, ptx_slot slot);
+/* Returns whether vectors have all of the value. */
+bool acu_jit_has_all(const ptx_making *m, ptx_slot slot, unsigned size);
 /* Returns memory of a slot. */
 x86_place acu_jit_memory(const ptx_making *m, ptx_slot slot, size_t offset);
 /* Says that the operation reads the value, and keeps it in vectors if there are some. */
 void acu_jit_want(ptx_making *m, ptx_slot slot, unsigned size);
+/* Finds vectors for the floats of a value of 16 bits, of elements of so many bytes: whether they
+ * have them already, have to be filled, or there are none. AVX-512 only. */
+typedef enum jit_floats { JIT_NO_FLOATS, JIT_EMPTY_FLOATS, JIT_HAS_FLOATS } jit_floats;
+jit_floats acu_jit_want_floats(ptx_making *m, ptx_slot slot, unsigned size);
+/* Returns vector i of them. */
+unsigned acu_jit_floats(const ptx_making *m, ptx_slot slot, unsigned i);
 /* Begins to write a value. acu_jit_target() returns the vector to write, acu_jit_done() ends that.
  */
 void acu_jit_begin(ptx_making *m, ptx_slot slot, unsigned size);
@@ -272,6 +296,14 @@ unsigned acu_jit_true(ptx_making *m, ptx_slot predicate, unsigned size, unsigned
 bool acu_jit_is_compared(const ptx_making *m, ptx_slot predicate);
 /* Says that masks of AVX-512 are lost. */
 void acu_jit_forget_masks(ptx_making *m);
+/* Lets a value that has been begun, and is a result of float arithmetic of 32 bits, have any NaN,
+ * until something needs its bits; false: it is not in vectors, or not all of it is such a result.
+ */
+bool acu_jit_leave_rough(ptx_making *m, ptx_slot slot);
+bool acu_jit_is_rough(const ptx_making *m, ptx_slot slot);
+/* Gives the NaN of a value the bits that a GPU's have; uses k3, or JIT_T2. */
+void acu_jit_smooth(ptx_making *m, ptx_slot slot);
+void acu_jit_smooth_group(ptx_making *m, unsigned group);
 /* Writes to memory what is only in vectors: all, or one value. */
 void acu_jit_flush(ptx_making *m);
 void acu_jit_flush_one(ptx_making *m, ptx_slot slot);
@@ -369,11 +401,16 @@ jit_translate acu_jit_convert_size, acu_jit_resize, acu_jit_take_part, acu_jit_p
     acu_jit_shift_short, acu_jit_compare_shorts, acu_jit_rounded, acu_jit_double,
     acu_jit_fused_double, acu_jit_signed_double, acu_jit_unary_double, acu_jit_word_of_double,
     acu_jit_float_of_double, acu_jit_halves, acu_jit_float_of_half, acu_jit_half_of_float,
-    acu_jit_pair_of_floats, acu_jit_widen_float, acu_jit_float_of_short, acu_jit_integer_of_float;
+    acu_jit_pair_of_floats, acu_jit_reciprocal_root, acu_jit_power, acu_jit_saturate,
+    acu_jit_widen_float, acu_jit_float_of_short, acu_jit_integer_of_float;
 
 /* Gives the floats of two vectors that are NaN the bits of a constant of the pool, from code aside:
  * few ever are, and nobody waits for the comparison. AVX-512 only. */
 void acu_jit_fix_two(ptx_making *m, unsigned one, unsigned other, unsigned constant);
+/* Gives NaN in four vectors, which are a product of 64 bits and a sum, the bits of the operand that
+ * a GPU takes: those from JIT_T0 on, or, in place, those of the result; then JIT_T0 and so on have
+ * what was there. Uses JIT_T4 and JIT_T5. */
+void acu_jit_fix_fused(ptx_making *m, const ptx_op *op, bool in_place);
 /* Writes JIT_T0 to vector i of a value that has been begun. */
 void acu_jit_put(ptx_making *m, ptx_slot slot, unsigned size, unsigned i);
 /* Makes shorts of the words in JIT_T0, and writes them to a register; uses JIT_T1 and JIT_T2. */
@@ -385,6 +422,8 @@ x86_place acu_jit_half(ptx_making *m, ptx_slot slot, unsigned i, unsigned tempor
 
 /* Translates an operation that does the same in each lane; false: it has no translation. */
 bool acu_jit_lanes(ptx_making *m, const ptx_op *op);
+/* Returns whether it does not matter which NaN the operands are. */
+bool acu_jit_takes_rough(const ptx_op *op);
 /* Notes an operation that is a sum, and late; false: it is to be translated. */
 bool acu_jit_is_late(ptx_making *m, const ptx_op *op);
 /* Makes 64 bits of each 32 of vector i, into a vector. */
@@ -403,7 +442,7 @@ void acu_jit_write_store_all(ptx_making *m, const ptx_access *access);
 /* Translates stores of constants side by side in local memory, from this one on, as one; false:
  * there are no others. */
 bool acu_jit_join_stores(ptx_making *m, const ptx_op *op);
-/* Writes the code that stores R10 for all lanes, from R9 on. */
+/* Writes the code that stores R10 in all lanes' local memory, from R9 on, which changes. */
 void acu_jit_write_store_same(ptx_making *m);
 /* Writes the check of a local access of all lanes; then R8 has the bytes of the first one. */
 void acu_jit_check_local(ptx_making *m, const ptx_op *op, jit_aside *aside, unsigned size);

@@ -9,17 +9,26 @@
 enum { MOST = 8 }; /* bytes of one store */
 
 void acu_jit_write_store_same(ptx_making *m) {
+    static const struct {
+        unsigned size;
+        x86_move move;
+    } stores[] = {
+        {1, X86_STORE_BYTE}, {2, X86_STORE_SHORT}, {4, X86_STORE_WORD}, {8, X86_STORE_LONG}};
     x86 *x = &m->x;
-    for (unsigned size = 2; size <= MOST; size *= 2) {
-        m->store_same[size] = x->size;
-        for (unsigned lane = 0; lane < PTX_LANES; lane++) {
-            acu_x86_load_signed(
-                x, X86_RDX, acu_jit_in_frame(8 + offsetof(jit_frame, local) + (size_t)4 * lane));
-            acu_x86_move_indexed(x,
-                                 size == 2   ? X86_STORE_SHORT
-                                 : size == 4 ? X86_STORE_WORD
-                                             : X86_STORE_LONG,
-                                 X86_R10, X86_R9, X86_RDX, 1);
+    for (unsigned n = 0; n < sizeof stores / sizeof *stores; n++) {
+        m->store_same[stores[n].size] = x->size;
+        acu_x86_long(x, X86_MOV, X86_RDX, acu_jit_in_warp(offsetof(ptx_warp, local_stride)));
+        acu_x86_word(x, X86_XOR, X86_RAX, x86_in(X86_RAX));
+        acu_x86_long(x, X86_MOV, X86_R11, x86_in(X86_RDX));
+        acu_x86_shift_long(x, X86_R11, 2);
+        acu_x86_long(x, X86_MOV, X86_RCX, x86_in(X86_R11));
+        acu_x86_long(x, X86_SUB, X86_RCX, x86_in(X86_RDX));
+        for (unsigned lane = 0; lane < PTX_LANES; lane += 4) {
+            acu_x86_move_indexed(x, stores[n].move, X86_R10, X86_R9, X86_RAX, 1);
+            acu_x86_move_indexed(x, stores[n].move, X86_R10, X86_R9, X86_RDX, 1);
+            acu_x86_move_indexed(x, stores[n].move, X86_R10, X86_R9, X86_RDX, 2);
+            acu_x86_move_indexed(x, stores[n].move, X86_R10, X86_R9, X86_RCX, 1);
+            acu_x86_long(x, X86_ADD, X86_R9, x86_in(X86_R11));
         }
         acu_x86_return(x);
     }

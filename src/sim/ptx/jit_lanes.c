@@ -31,20 +31,9 @@ static void fix_nan(ptx_making *m, unsigned vector) {
     acu_x86_vector_by(x, X86_BLENDVPS, vector, vector, pool(JIT_NAN), JIT_T2 << 4);
 }
 
-/* Returns whether all vectors of a result are there when the last one is computed, so that NaN is
- * looked for in both at once. */
-static bool fixes_two(const ptx_making *m, const ptx_op *op, const jit_row *k) {
-    return m->wide && k->is_float && k->size == 4 && !m->masked_by_guard &&
-           !acu_jit_is_in_memory(m, op->d);
-}
-
-/* Makes the one NaN of any in vector number i of a result, or later, where `two`. */
-static void fix(ptx_making *m, const ptx_op *op, const jit_row *k, bool two, unsigned i,
-                unsigned d) {
-    if (k->is_float && !two)
-        fix_nan(m, d);
-    else if (two && i)
-        acu_jit_fix_two(m, acu_jit_target(m, op->d, 4, 0), d, JIT_NAN);
+/* Returns whether the NaN of a result that has been begun needs its bits now, not later. */
+static bool fixes_now(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    return k->is_float && !acu_jit_leave_rough(m, op->d);
 }
 
 static void want_all(ptx_making *m, const ptx_op *op, const jit_row *k, unsigned count) {
@@ -56,12 +45,13 @@ static void want_all(ptx_making *m, const ptx_op *op, const jit_row *k, unsigned
 static bool binary(ptx_making *m, const ptx_op *op, const jit_row *k) {
     want_all(m, op, k, 2);
     acu_jit_begin(m, op->d, k->size);
-    const bool two = fixes_two(m, op, k);
+    const bool fixes = fixes_now(m, op, k);
     for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
         unsigned a = acu_jit_load(m, op->a, k->size, i, JIT_T1),
                  d = acu_jit_target(m, op->d, k->size, i);
         acu_x86_vector(&m->x, k->vector, d, a, acu_jit_source(m, op->b, k->size, i));
-        fix(m, op, k, two, i, d);
+        if (fixes)
+            fix_nan(m, d);
         acu_jit_done(m, op->d, k->size, i);
     }
     return true;
@@ -71,7 +61,7 @@ static bool binary(ptx_making *m, const ptx_op *op, const jit_row *k) {
 static bool with_pool(ptx_making *m, const ptx_op *op, const jit_row *k) {
     acu_jit_want(m, op->a, k->size);
     acu_jit_begin(m, op->d, k->size);
-    const bool two = fixes_two(m, op, k);
+    const bool fixes = fixes_now(m, op, k);
     for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
         x86_place constant = pool(64u * k->predicate);
         unsigned d;
@@ -85,7 +75,8 @@ static bool with_pool(ptx_making *m, const ptx_op *op, const jit_row *k) {
             d = acu_jit_target(m, op->d, k->size, i);
             acu_x86_vector(&m->x, k->vector, d, a, constant);
         }
-        fix(m, op, k, two, i, d);
+        if (fixes)
+            fix_nan(m, d);
         acu_jit_done(m, op->d, k->size, i);
     }
     return true;
@@ -96,11 +87,12 @@ static bool unary(ptx_making *m, const ptx_op *op, const jit_row *k) {
         return false;
     acu_jit_want(m, op->a, k->size);
     acu_jit_begin(m, op->d, k->size);
-    const bool two = fixes_two(m, op, k);
+    const bool fixes = fixes_now(m, op, k);
     for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
         unsigned d = acu_jit_target(m, op->d, k->size, i);
         acu_x86_vector(&m->x, k->vector, d, X86_NONE, acu_jit_source(m, op->a, k->size, i));
-        fix(m, op, k, two, i, d);
+        if (fixes)
+            fix_nan(m, d);
         acu_jit_done(m, op->d, k->size, i);
     }
     return true;
@@ -139,6 +131,7 @@ static bool extreme(ptx_making *m, const ptx_op *op, const jit_row *k) {
     x86 *x = &m->x;
     want_all(m, op, k, 2);
     acu_jit_begin(m, op->d, 4);
+    const bool fixes = fixes_now(m, op, k);
     for (unsigned i = 0; i < m->vectors; i++) {
         unsigned a = acu_jit_load(m, op->a, 4, i, JIT_T1);
         x86_place b = acu_jit_source(m, op->b, 4, i);
@@ -148,7 +141,8 @@ static bool extreme(ptx_making *m, const ptx_op *op, const jit_row *k) {
         acu_x86_vector(x, X86_LOAD, JIT_T3, X86_NONE, b);
         take_where(m, UNORDERED, JIT_T3, x86_in(JIT_T3), JIT_T0, x86_in(a));
         take_where(m, UNORDERED, a, x86_in(a), JIT_T0, x86_in(JIT_T3));
-        fix_nan(m, JIT_T0);
+        if (fixes)
+            fix_nan(m, JIT_T0);
         unsigned d = acu_jit_target(m, op->d, 4, i);
         if (d != JIT_T0)
             acu_x86_vector(x, X86_LOAD, d, X86_NONE, x86_in(JIT_T0));
@@ -162,7 +156,7 @@ static bool fused(ptx_making *m, const ptx_op *op, const jit_row *k) {
     x86 *x = &m->x;
     want_all(m, op, k, 3);
     acu_jit_begin(m, op->d, 4);
-    const bool two = fixes_two(m, op, k);
+    const bool fixes = fixes_now(m, op, k);
     for (unsigned i = 0; i < m->vectors; i++) {
         unsigned d = acu_jit_target(m, op->d, 4, i);
         x86_place a = acu_jit_source(m, op->a, 4, i), b = acu_jit_source(m, op->b, 4, i),
@@ -176,7 +170,8 @@ static bool fused(ptx_making *m, const ptx_op *op, const jit_row *k) {
                 acu_x86_vector(x, X86_LOAD, d, X86_NONE, c);
             acu_x86_vector(x, X86_FMADD231PS, d, acu_jit_load(m, op->a, 4, i, JIT_T1), b);
         }
-        fix(m, op, k, two, i, d);
+        if (fixes)
+            fix_nan(m, d);
         acu_jit_done(m, op->d, 4, i);
     }
     return true;
@@ -593,8 +588,8 @@ static const struct {
     {"sub.rn.f32", binary, X86_SUBPS, 4, 0, false, true},
     {"mul.f32", binary, X86_MULPS, 4, 0, false, true},
     {"mul.rn.f32", binary, X86_MULPS, 4, 0, false, true},
-    {"min.f32", extreme, X86_MINPS, 4, 0, false, false},
-    {"max.f32", extreme, X86_MAXPS, 4, 1, false, false},
+    {"min.f32", extreme, X86_MINPS, 4, 0, false, true},
+    {"max.f32", extreme, X86_MAXPS, 4, 1, false, true},
     {"div.rn.f32", binary, X86_DIVPS, 4, 0, false, true},
     {"div.approx.f32", binary, X86_DIVPS, 4, 0, false, true},
     {"div.full.f32", binary, X86_DIVPS, 4, 0, false, true},
@@ -659,6 +654,13 @@ static const struct {
     {"cvt.rmi.f64.f64", acu_jit_unary_double, X86_ROUNDPD, 8, X86_DOWN, false, false},
     {"cvt.rpi.f64.f64", acu_jit_unary_double, X86_ROUNDPD, 8, X86_UP, false, false},
     {"cvt.rn.f64.s64", acu_jit_unary_double, X86_CVTQQ2PD, 8, 0, false, false},
+    {"cvt.rn.f64.u64", acu_jit_unary_double, X86_CVTUQQ2PD, 8, 0, false, false},
+    {"cvt.rn.f32.s64", acu_jit_float_of_double, X86_CVTQQ2PS, 4, X86_NEAREST, false, false},
+    {"cvt.rn.f32.u64", acu_jit_float_of_double, X86_CVTUQQ2PS, 4, X86_NEAREST, false, false},
+    {"rsqrt.approx.f32", acu_jit_reciprocal_root, X86_LOAD, 4, 0, false, false},
+    {"ex2.approx.f32", acu_jit_power, X86_LOAD, 4, 0, false, false},
+    {"ex2.approx.ftz.f32", acu_jit_power, X86_LOAD, 4, 1, false, false},
+    {"cvt.sat.f32.f32", acu_jit_saturate, X86_LOAD, 4, 0, false, false},
     {"cvt.rn.f64.u32", acu_jit_widen_float, X86_CVTUDQ2PD, 8, 0, false, false},
     {"cvt.rni.s32.f64", acu_jit_word_of_double, X86_CVTPD2DQ, 4, X86_NEAREST, false, false},
     {"cvt.rzi.s32.f64", acu_jit_word_of_double, X86_CVTPD2DQ, 4, X86_TO_ZERO, false, false},
@@ -880,6 +882,14 @@ static const jit_row *find_known(const ptx_op *op) {
 
 bool acu_jit_is_known(const ptx_op *op) {
     return find_known(op)->handler != NULL;
+}
+
+bool acu_jit_takes_rough(const ptx_op *op) {
+    const jit_row *k = find_known(op);
+    return k->handler && k->size == 4 &&
+           (k->is_float || k->translate == acu_jit_rounded ||
+            k->translate == acu_jit_reciprocal_root || k->translate == acu_jit_power ||
+            k->translate == acu_jit_saturate || k->translate == acu_jit_integer_of_float);
 }
 
 bool acu_jit_is_late(ptx_making *m, const ptx_op *op) {

@@ -53,7 +53,8 @@ static unsigned add_value(const ptx_making *m, jit_loop *loop, ptx_slot slot, un
         count + parts > most || !acu_jit_is_live(m, slot, loop->begin) || has(loop, slot, count))
         return count;
     for (unsigned part = 0; part < parts; part++)
-        loop->groups[count++] = (jit_group){slot, (uint8_t)size, (uint8_t)part, is_written, 0};
+        loop->groups[count++] = (jit_group){
+            .slot = slot, .size = (uint8_t)size, .part = (uint8_t)part, .dirty = is_written};
     return count;
 }
 

@@ -93,8 +93,7 @@ static void join_vectors(ptx_making *m, x86_vector op) {
         acu_x86_vector(&m->x, op, JIT_T0, JIT_T0, offset_at((size_t)i * m->width));
 }
 
-/* Puts the smallest or the largest word, added to the origin, into a field of the pattern; RAX has
- * the word. */
+/* Puts the smallest or the largest word, added to the origin, into a field of the pattern. */
 static void find_end(ptx_making *m, x86_vector op, size_t field) {
     x86 *x = &m->x;
     join_vectors(m, op);
@@ -148,14 +147,14 @@ static void write_one(ptx_making *m, bool is_narrow) {
     acu_x86_vector(x, X86_PBROADCASTD, JIT_T1, X86_NONE, x86_at(X86_RDX, 0));
     const size_t odd = jump_if_both(m, JIT_T0, JIT_T1);
     acu_x86_store_long(x, in_pattern(offsetof(jit_pattern, at)), X86_R8);
-    find_end(m, X86_PMINSD, offsetof(jit_pattern, low));
-    acu_x86_long(x, X86_MOV, X86_R11, x86_in(X86_RAX));
-    find_end(m, X86_PMAXSD, offsetof(jit_pattern, high));
-    acu_x86_long(x, X86_OR, X86_RAX, x86_in(X86_R11));
-    const size_t same = acu_x86_jump(x, X86_ZERO);
-    end(m, JIT_SCATTERED);
-    acu_x86_land(x, same, x->size);
+    const size_t differ = jump_if_both(m, JIT_T0, JIT_T0);
+    acu_x86_store_long(x, in_pattern(offsetof(jit_pattern, low)), X86_R8);
+    acu_x86_store_long(x, in_pattern(offsetof(jit_pattern, high)), X86_R8);
     end(m, JIT_SAME);
+    acu_x86_land(x, differ, x->size);
+    find_end(m, X86_PMINSD, offsetof(jit_pattern, low));
+    find_end(m, X86_PMAXSD, offsetof(jit_pattern, high));
+    end(m, JIT_SCATTERED);
     acu_x86_land(x, far, x->size);
     acu_x86_land(x, odd, x->size);
     end(m, JIT_FAR);
@@ -450,6 +449,30 @@ void acu_jit_write_store_all(ptx_making *m, const ptx_access *access) {
     acu_x86_return(x);
 }
 
+/* Stores an element that all lanes share in their local memory, where they have one address;
+ * returns a jump from behind that, or 0: it is not known here that they share it. */
+static size_t store_same(ptx_making *m, unsigned pattern, const ptx_access *access) {
+    x86 *x = &m->x;
+    if (access->space != PTX_LOCAL || access->count > 1 || m->masked ||
+        !acu_jit_is_uniform(m, access->slots[0]))
+        return 0;
+    size_t differ = 0;
+    if (pattern != JIT_NO_PATTERN) {
+        acu_x86_long_by(x, X86_CMP,
+                        acu_jit_in_frame(offsetof(jit_frame, patterns) +
+                                         pattern * sizeof(jit_pattern) +
+                                         offsetof(jit_pattern, kind)),
+                        JIT_SAME);
+        differ = acu_x86_jump(x, X86_NOT_ZERO);
+    }
+    load_element(x, access->register_size, acu_jit_memory(m, access->slots[0], 0));
+    acu_x86_land(x, acu_x86_call_near(x), m->store_same[access->size]);
+    const size_t done = acu_x86_jump(x, X86_ALWAYS);
+    if (differ)
+        acu_x86_land(x, differ, x->size);
+    return done;
+}
+
 /* Stores the lanes' elements one by one: of any size, from their place in memory. */
 static void store_each(ptx_making *m, unsigned pattern, const ptx_access *access, unsigned n) {
     x86 *x = &m->x;
@@ -479,9 +502,12 @@ static void store_each(ptx_making *m, unsigned pattern, const ptx_access *access
 
 void acu_jit_store_anyhow(ptx_making *m, const ptx_access *access, unsigned pattern) {
     load_base(m, pattern, 0);
+    const size_t same = store_same(m, pattern, access);
     for (unsigned n = 0; n < access->count; n++)
         if (m->wide && access->size >= 4)
             scatter(m, pattern, access, access->slots[n], (int32_t)(n * access->size));
         else
             store_each(m, pattern, access, n);
+    if (same)
+        acu_x86_land(&m->x, same, m->x.size);
 }

@@ -96,15 +96,68 @@ static void store_active(ptx_making *m, unsigned vector, unsigned size, unsigned
     }
 }
 
+void acu_jit_smooth_group(ptx_making *m, unsigned g) {
+    enum { UNORDERED = 3 };
+    const x86_place nan = x86_at(JIT_POOL, JIT_NAN);
+    x86 *x = &m->x;
+    for (unsigned v = 0; v < m->vectors && m->groups[g].is_rough; v++) {
+        const unsigned vector = first_vector(m, g) + v;
+        acu_x86_vector_by(x, X86_CMPPS, m->wide ? 3 : JIT_T2, vector, x86_in(vector), UNORDERED);
+        if (m->wide)
+            acu_x86_masked(x, X86_LOAD, vector, X86_NONE, nan, 3);
+        else
+            acu_x86_vector_by(x, X86_BLENDVPS, vector, vector, nan, JIT_T2 << 4);
+    }
+    m->groups[g].is_rough = false;
+}
+
+void acu_jit_smooth(ptx_making *m, ptx_slot slot) {
+    const int g = find(m, slot, 0);
+    if (g >= 0)
+        acu_jit_smooth_group(m, (unsigned)g);
+}
+
+bool acu_jit_is_rough(const ptx_making *m, ptx_slot slot) {
+    const int g = find(m, slot, 0);
+    return g >= 0 && m->groups[g].is_rough;
+}
+
+bool acu_jit_leave_rough(ptx_making *m, ptx_slot slot) {
+    const int g = find(m, slot, 0);
+    if (g >= 0 && !m->masked_by_guard)
+        m->groups[g].is_rough = true;
+    return g >= 0 && m->groups[g].is_rough;
+}
+
 void acu_jit_store_group(ptx_making *m, unsigned g) {
     jit_group *group = &m->groups[g];
+    acu_jit_smooth_group(m, g);
     for (unsigned v = 0; v < m->vectors; v++)
         store_active(m, first_vector(m, g) + v, group->size, group->part * m->vectors + v,
                      group_memory(m, group, v));
     group->dirty = false;
 }
 
+static bool is_floats(ptx_slot slot) {
+    return PTX_SLOT_BANK(slot) == JIT_BANK_FRAME && PTX_SLOT_OFFSET(slot) & JIT_FLOATS;
+}
+
+/* Makes floats of a value of f16 in memory. */
+static void load_floats_group(ptx_making *m, unsigned g) {
+    const jit_group *group = &m->groups[g];
+    const uint32_t of = PTX_SLOT_OFFSET(group->slot) & ~(uint32_t)JIT_FLOATS;
+    const ptx_slot slot =
+        PTX_SLOT(of >> JIT_FLOATS_BANK, of & ((UINT32_C(1) << JIT_FLOATS_BANK) - 1));
+    for (unsigned v = 0; v < m->vectors; v++)
+        acu_x86_vector(&m->x, X86_CVTPH2PS, first_vector(m, g) + v, X86_NONE,
+                       acu_jit_memory(m, slot, (size_t)(group->part * m->vectors + v) * 32));
+}
+
 void acu_jit_load_group(ptx_making *m, unsigned g) {
+    if (is_floats(m->groups[g].slot)) {
+        load_floats_group(m, g);
+        return;
+    }
     for (unsigned v = 0; v < m->vectors; v++)
         acu_x86_vector(&m->x, X86_LOAD, first_vector(m, g) + v, X86_NONE,
                        group_memory(m, &m->groups[g], v));
@@ -149,7 +202,8 @@ static int take_group(ptx_making *m, ptx_slot slot, unsigned size, unsigned part
         return -1;
     if (m->groups[best].size && m->groups[best].dirty)
         acu_jit_store_group(m, (unsigned)best);
-    m->groups[best] = (jit_group){slot, (uint8_t)size, (uint8_t)part, false, m->now};
+    m->groups[best] =
+        (jit_group){.slot = slot, .size = (uint8_t)size, .part = (uint8_t)part, .used = m->now};
     return best;
 }
 
@@ -158,17 +212,24 @@ static unsigned parts_of(const ptx_making *m, unsigned size) {
     return size == 4 ? 1 : size == 8 && m->wide ? 2 : 0;
 }
 
-bool acu_jit_move(ptx_making *m, ptx_slot slot, unsigned size, ptx_slot to) {
+bool acu_jit_has_all(const ptx_making *m, ptx_slot slot, unsigned size) {
     const unsigned parts = parts_of(m, size);
     for (unsigned part = 0; part < parts; part++)
         if (find(m, slot, part) < 0)
             return false;
+    return parts != 0;
+}
+
+bool acu_jit_move(ptx_making *m, ptx_slot slot, unsigned size, ptx_slot to) {
+    const unsigned parts = parts_of(m, size);
+    if (!acu_jit_has_all(m, slot, size))
+        return false;
     for (unsigned part = 0; part < parts; part++) {
         jit_group *group = &m->groups[find(m, slot, part)];
         group->slot = to;
         group->dirty = true;
     }
-    return parts != 0;
+    return true;
 }
 
 void acu_jit_want(ptx_making *m, ptx_slot slot, unsigned size) {
@@ -183,6 +244,55 @@ void acu_jit_want(ptx_making *m, ptx_slot slot, unsigned size) {
                 acu_jit_load_group(m, (unsigned)g);
         }
     }
+}
+
+static ptx_slot floats_of(ptx_slot slot) {
+    return PTX_SLOT(JIT_BANK_FRAME,
+                    JIT_FLOATS | PTX_SLOT_BANK(slot) << JIT_FLOATS_BANK | PTX_SLOT_OFFSET(slot));
+}
+
+/* Returns a group that is free, or else the one of those that memory has, too, and that the
+ * operation does not use, which was not used for longest; -1: there is none. */
+static int find_clean(const ptx_making *m) {
+    int best = -1;
+    for (unsigned g = 0; g < m->group_count; g++) {
+        const jit_group *group = &m->groups[g];
+        if (!group->size)
+            return (int)g;
+        if (!group->dirty && group->used != m->now &&
+            (best < 0 || group->used < m->groups[best].used))
+            best = (int)g;
+    }
+    return best;
+}
+
+jit_floats acu_jit_want_floats(ptx_making *m, ptx_slot slot, unsigned size) {
+    const ptx_slot floats = floats_of(slot);
+    const uint32_t version = acu_jit_version(m, slot);
+    jit_floats found = JIT_HAS_FLOATS;
+    if (PTX_SLOT_OFFSET(slot) >> JIT_FLOATS_BANK)
+        return JIT_NO_FLOATS;
+    for (unsigned part = 0; part < parts_of(m, 2 * size); part++) {
+        int g = find(m, floats, part);
+        if (g < 0 || m->groups[g].version != version)
+            found = JIT_EMPTY_FLOATS;
+        if (g < 0)
+            g = find_clean(m);
+        if (g < 0) {
+            acu_jit_forget_one(m, floats);
+            return JIT_NO_FLOATS;
+        }
+        m->groups[g] = (jit_group){.slot = floats,
+                                   .size = (uint8_t)(2 * size),
+                                   .part = (uint8_t)part,
+                                   .used = m->now,
+                                   .version = version};
+    }
+    return found;
+}
+
+unsigned acu_jit_floats(const ptx_making *m, ptx_slot slot, unsigned i) {
+    return first_vector(m, (unsigned)find(m, floats_of(slot), i / m->vectors)) + i % m->vectors;
 }
 
 bool acu_jit_is_in_memory(const ptx_making *m, ptx_slot slot) {
@@ -224,6 +334,7 @@ void acu_jit_begin(ptx_making *m, ptx_slot slot, unsigned size) {
         if (g >= 0) {
             m->groups[g].used = m->now;
             m->groups[g].dirty = true;
+            m->groups[g].is_rough &= m->masked_by_guard;
         }
     }
     acu_jit_wrote(m, slot);

@@ -360,21 +360,17 @@ static inline float rsqrt_float(float a) {
     return (float)(1 / sqrt((double)a));
 }
 
+/* The powers of log(2), by factorials. */
+#define EX2_SERIES                                                                                 \
+    7.0549116208011e-09, 1.0178086009239699e-07, 1.3215486790144307e-06, 1.5252733804059841e-05,   \
+        1.5403530393381608e-04, 1.3333558146428443e-03, 9.618129107628477e-03,                     \
+        5.550410866482158e-02, 2.402265069591007e-01, 6.931471805599453e-01, 1
+
 /* Power and logarithm to 40 bits, before they are rounded, in a form that compilers make vector
  * instructions of, which they do not of a call; nor of a loop in a loop, which gcc unrolls by
  * itself with -O3 only. */
 static inline float ex2_float(float a) {
-    static const double series[] = {7.0549116208011e-09,
-                                    1.0178086009239699e-07,
-                                    1.3215486790144307e-06,
-                                    1.5252733804059841e-05,
-                                    1.5403530393381608e-04,
-                                    1.3333558146428443e-03,
-                                    9.618129107628477e-03,
-                                    5.550410866482158e-02,
-                                    2.402265069591007e-01,
-                                    6.931471805599453e-01,
-                                    1}; /* the powers of log(2), by factorials */
+    static const double series[] = {EX2_SERIES};
     double x = a < -160 ? -160 : a > 130 ? 130 : (double)a;
     double shifted = x + 0x1.8p52, rest = x - (shifted - 0x1.8p52), power = 0;
 #pragma GCC unroll 11

@@ -344,7 +344,11 @@ void acu_x86_load_mask(x86 *x, unsigned k, unsigned bits, x86_place s) {
 }
 
 void acu_x86_test_mask(x86 *x, unsigned k) {
-    vex(x, (parts){0, 1, 0, 0, 0x98}, false, k, 0, x86_in(k));
+    acu_x86_test_masks(x, k, k);
+}
+
+void acu_x86_test_masks(x86 *x, unsigned a, unsigned b) {
+    vex(x, (parts){0, 1, 0, 0, 0x98}, false, a, 0, x86_in(b));
 }
 
 void acu_x86_take_mask(x86 *x, x86_register d, unsigned k) {

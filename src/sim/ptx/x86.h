@@ -162,6 +162,9 @@ typedef enum x86_vector {
     X86_CVTPD2DQ = X86_V(3, 1, 0, 1, 0xe6),  /* AVX-512 only: half a vector */
     X86_CVTPD2PS = X86_V(1, 1, 0, 1, 0x5a),  /* the same */
     X86_CVTQQ2PD = X86_V(2, 1, 0, 1, 0xe6),  /* AVX-512 only */
+    X86_CVTUQQ2PD = X86_V(2, 1, 0, 1, 0x7a), /* AVX-512 only */
+    X86_CVTQQ2PS = X86_V(0, 1, 0, 1, 0x5b),  /* AVX-512 only: half a vector */
+    X86_CVTUQQ2PS = X86_V(3, 1, 0, 1, 0x7a), /* the same */
     X86_CVTUDQ2PD = X86_V(2, 1, 0, 0, 0x7a), /* AVX-512 only */
     X86_CVTPS2PD = X86_V(0, 1, 0, 0, 0x5a),
     X86_CVTDQ2PD = X86_V(2, 1, 0, 0, 0xe6),
@@ -185,7 +188,13 @@ typedef enum x86_vector {
     X86_PMINUW = X86_V(1, 2, 0, 0, 0x3a),
     X86_PMAXUW = X86_V(1, 2, 0, 0, 0x3e),
     X86_BLENDMW = X86_V(1, 2, 1, 1, 0x66), /* AVX-512 only */
+    X86_FMADD132PD = X86_V(1, 2, 1, 1, 0x98),
     X86_FMADD213PD = X86_V(1, 2, 1, 1, 0xa8),
+    X86_FMADD231PD = X86_V(1, 2, 1, 1, 0xb8),
+    X86_FNMADD213PD = X86_V(1, 2, 1, 1, 0xac),
+    X86_RSQRT14PD = X86_V(1, 2, 1, 1, 0x4e), /* AVX-512 only */
+    X86_MINPD = X86_V(1, 1, 0, 1, 0x5d),
+    X86_MAXPD = X86_V(1, 1, 0, 1, 0x5f),
     X86_PCMPUW = X86_V(1, 3, 1, 1, 0x3e),   /* AVX-512 only */
     X86_PCMPW = X86_V(1, 3, 1, 1, 0x3f),    /* AVX-512 only */
     X86_BLENDVPD = X86_V(1, 3, 0, 0, 0x4b), /* AVX2 only */
@@ -293,8 +302,9 @@ void acu_x86_zeroupper(x86 *x);
 
 /* k = 8, 16 or 32 bits of memory. */
 void acu_x86_load_mask(x86 *x, unsigned k, unsigned bits, x86_place s);
-/* Compares the 16 bits of k with 0, for a jump. */
+/* Compares the 16 bits of k, and those of two masks, with 0, for a jump. */
 void acu_x86_test_mask(x86 *x, unsigned k);
+void acu_x86_test_masks(x86 *x, unsigned a, unsigned b);
 /* A register = k, of 32 bits. */
 void acu_x86_take_mask(x86 *x, x86_register d, unsigned k);
 /* k = a register, of 32 bits. */
