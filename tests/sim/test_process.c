@@ -60,7 +60,9 @@ TEST(mistakes_are_said_in_one_line) {
     assert_string_equal(
         said, "anycuda: ANYCUDA_SIM: \"devises=2\" is ignored: expected one of devices, memory, "
               "budget, cc, runtime, driver, leaks, guard, seed, check, profile, trap, "
-              "jit, level, threads\n");
+              "jit, level, threads, timeout\n");
+    assert_int_equal(alone("timeout=soon", count_devices), 1);
+    assert_non_null(strstr(said, "\"timeout=soon\" is ignored: expected a number of seconds"));
     assert_int_equal(alone("threads=0,jit=yes", count_devices), 1);
     assert_non_null(strstr(said, "\"threads=0\" is ignored: expected a number from 1 to 1024"));
     assert_non_null(strstr(said, "\"jit=yes\" is ignored: expected 0, 1, always or avx2"));
