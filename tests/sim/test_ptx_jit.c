@@ -879,6 +879,27 @@ TEST(nan_of_products_and_sums) {
     }
 }
 
+/* A product may have any NaN until its bits matter; the integers that a guard puts in its place are
+ * no NaN, whose bits they may have. */
+TEST(integers_in_the_place_of_products) {
+    const char *const configurations[] = {MACHINE ",jit=0", MACHINE ",jit=always",
+                                          MACHINE ",jit=avx2"};
+    for (unsigned n = 0; n < 3; n++) {
+        uint32_t words[64];
+        begin_as(configurations[n]);
+        count_up(words, 64);
+        run(WORD("", "cvt.rn.f32.u32 %r3, %r1;\nmul.f32 %r2, %r3, 0fC0000000;\n"
+                     "setp.ge.u32 %p1, %r1, 3;\n@%p1 cvt.rzi.s32.f32 %r2, %r2;\n"),
+            1, 50, words, 64);
+        for (uint32_t i = 0; i < 50; i++) {
+            const float product = (float)i * -2;
+            uint32_t bits;
+            memcpy(&bits, &product, sizeof bits);
+            assert_int_equal(words[i], i < 3 ? bits : (uint32_t)-2 * i);
+        }
+    }
+}
+
 /* ---- branches that become guards ---- */
 
 #define BRANCHES                                                                                   \
@@ -970,6 +991,7 @@ int main(void) {
         C(sums_of_addresses),
         C(elements_of_all_sizes),
         C(nan_of_products_and_sums),
+        C(integers_in_the_place_of_products),
         C(short_branches),
         C(warps_that_wait_for_each_other),
     };

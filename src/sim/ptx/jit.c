@@ -374,15 +374,18 @@ static void settle(ptx_making *m, const ptx_op *op) {
             acu_jit_write(m, access->slots[n], true);
 }
 
-/* Gives NaN in what the operation reads, or keeps some of, its bits where they matter. */
+/* Gives NaN in what the operation reads, or keeps some of, its bits where they matter: what is kept
+ * of a result that is no float would be taken for one. */
 static void smooth(ptx_making *m, const ptx_op *op) {
     const bool is_guarded = acu_ptx_is_guarded(op->full);
     const ptx_op *inner = is_guarded ? op->more : op;
     const ptx_access *access = inner->more;
     if (acu_ptx_is_masked(inner->masked)) {
-        const ptx_slot slots[] = {inner->a, inner->b, inner->c, inner->d};
-        for (unsigned n = 0; n < (is_guarded ? 4 : 3) && !acu_jit_takes_rough(inner); n++)
+        const ptx_slot slots[] = {inner->a, inner->b, inner->c};
+        for (unsigned n = 0; n < 3 && !acu_jit_takes_rough(inner); n++)
             acu_jit_smooth(m, slots[n]);
+        if (is_guarded && !acu_jit_makes_rough(inner))
+            acu_jit_smooth(m, inner->d);
     } else if (acu_jit_access_kind(inner)) {
         acu_jit_smooth(m, inner->a);
         for (unsigned n = 0; n < access->count; n++)

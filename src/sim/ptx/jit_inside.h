@@ -424,6 +424,8 @@ x86_place acu_jit_half(ptx_making *m, ptx_slot slot, unsigned i, unsigned tempor
 bool acu_jit_lanes(ptx_making *m, const ptx_op *op);
 /* Returns whether it does not matter which NaN the operands are. */
 bool acu_jit_takes_rough(const ptx_op *op);
+/* Returns whether, beyond that, the result is a float that may be any NaN at first. */
+bool acu_jit_makes_rough(const ptx_op *op);
 /* Notes an operation that is a sum, and late; false: it is to be translated. */
 bool acu_jit_is_late(ptx_making *m, const ptx_op *op);
 /* Makes 64 bits of each 32 of vector i, into a vector. */

@@ -884,12 +884,20 @@ bool acu_jit_is_known(const ptx_op *op) {
     return find_known(op)->handler != NULL;
 }
 
-bool acu_jit_takes_rough(const ptx_op *op) {
-    const jit_row *k = find_known(op);
+static bool row_makes_rough(const jit_row *k) {
     return k->handler && k->size == 4 &&
            (k->is_float || k->translate == acu_jit_rounded ||
-            k->translate == acu_jit_reciprocal_root || k->translate == acu_jit_power ||
-            k->translate == acu_jit_saturate || k->translate == acu_jit_integer_of_float);
+            k->translate == acu_jit_reciprocal_root || k->translate == acu_jit_power);
+}
+
+bool acu_jit_makes_rough(const ptx_op *op) {
+    return row_makes_rough(find_known(op));
+}
+
+bool acu_jit_takes_rough(const ptx_op *op) {
+    const jit_row *k = find_known(op);
+    return row_makes_rough(k) || k->translate == acu_jit_saturate ||
+           k->translate == acu_jit_integer_of_float;
 }
 
 bool acu_jit_is_late(ptx_making *m, const ptx_op *op) {
