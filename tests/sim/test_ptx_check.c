@@ -576,6 +576,41 @@ TEST(far_behind_an_allocation) {
     begin_with_checks(NULL);
 }
 
+/* A size that needs no rounding leaves no room, and what is behind it is another's. */
+TEST(behind_the_first_of_two) {
+    CUdeviceptr first, second;
+    OK(cuMemAlloc(&first, 1024));
+    OK(cuMemAlloc(&second, 1024));
+    OK(store_at(STORE_AT("224"), first, 32));
+    OK(store_at(STORE_AT("224"), second, 32));
+    assert_int_equal(acu_sim_findings(NULL), 0);
+    SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, store_at(STORE_AT("256"), first, 1));
+    assert_int_equal(acu_sim_findings("memory"), 1);
+    expect(", 0 bytes behind the end of allocation ");
+    begin_with_checks(NULL);
+}
+
+TEST(before_the_second_of_two) {
+    CUdeviceptr first, second;
+    OK(cuMemAlloc(&first, 1024));
+    OK(cuMemAlloc(&second, 1024));
+    SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, store_at(STORE_AT("-1"), second, 1));
+    assert_int_equal(acu_sim_findings("memory"), 1);
+    expect(", 4 bytes before allocation ");
+    begin_with_checks(NULL);
+}
+
+/* A large allocation begins at a multiple of 2 MiB, and may fill what is between two of them. */
+TEST(behind_a_large_allocation) {
+    CUdeviceptr first, second;
+    OK(cuMemAlloc(&first, 2 << 20));
+    OK(cuMemAlloc(&second, 2 << 20));
+    SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, store_at(STORE_AT("524288"), first, 1));
+    assert_int_equal(acu_sim_findings("memory"), 1);
+    expect(", 0 bytes behind the end of allocation ");
+    begin_with_checks(NULL);
+}
+
 TEST(memory_that_was_freed) {
     CUdeviceptr at, other;
     OK(cuMemAlloc(&at, 1000));
@@ -842,6 +877,9 @@ int main(void) {
         CHECKED(a_little_behind_an_allocation),
         CHECKED(behind_a_variable_of_the_module),
         CHECKED(far_behind_an_allocation),
+        CHECKED(behind_the_first_of_two),
+        CHECKED(before_the_second_of_two),
+        CHECKED(behind_a_large_allocation),
         CHECKED(behind_dynamic_shared_memory),
         CHECKED(what_malloc_returned),
         CHECKED(memory_that_was_freed),
