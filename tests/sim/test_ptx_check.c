@@ -384,6 +384,27 @@ TEST(the_last_block) {
               4, 1),
         0);
     assert_int_equal(found("race", LAST(""), 4, 1), 2);
+    /* A fence of the block tells other blocks of nothing, as __threadfence_block() does. */
+    assert_int_equal(found("race", LAST("membar.cta;\n"), 4, 1), 2);
+    assert_int_equal(found("race", LAST("fence.acq_rel.gpu;\n"), 4, 1), 0);
+}
+
+/* A flag that is released and acquired, by the number of the block or of the thread. */
+TEST(scopes_of_a_flag) {
+#define FLAG_OF(number, release, acquire)                                                          \
+    BLOCKS("mov.u32 %r1, " number ";\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra W;\n"                     \
+           "st.global.u32 [%d1+64], 77;\n" release " [%d1+512], 1000;\nret;\nW:\n" acquire         \
+           " %r2, [%d1+512];\nsetp.ne.u32 %p1, %r2, 1000;\n@%p1 bra W;\n"                          \
+           "ld.global.u32 %r3, [%d1+64];\nst.global.u32 [%d1+68], %r3;\n")
+#define RELEASE(scope) "st.release." scope ".global.u32"
+#define ACQUIRE(scope) "ld.acquire." scope ".global.u32"
+    assert_int_equal(found("race", FLAG_OF("%ctaid.x", RELEASE("gpu"), ACQUIRE("gpu")), 2, 1), 0);
+    assert_int_equal(found("race", FLAG_OF("%tid.x", RELEASE("cta"), ACQUIRE("cta")), 1, 33), 0);
+    assert_int_equal(found("race", FLAG_OF("%tid.x", RELEASE("gpu"), ACQUIRE("cta")), 1, 33), 0);
+    assert_int_equal(found("race", FLAG_OF("%tid.x", RELEASE("cta"), ACQUIRE("gpu")), 1, 33), 0);
+    assert_int_equal(found("race", FLAG_OF("%ctaid.x", RELEASE("cta"), ACQUIRE("gpu")), 2, 1), 1);
+    expect("which thread (0, 0, 0) of block (0, 0, 0) writes, and nothing orders the two");
+    assert_int_equal(found("race", FLAG_OF("%ctaid.x", RELEASE("gpu"), ACQUIRE("cta")), 2, 1), 1);
 }
 
 /* Threads that have one after the other the same memory of the heap. */
@@ -868,6 +889,7 @@ int main(void) {
         CHECKED(warps_that_share_global_memory),
         CHECKED(warps_that_are_ordered_in_global_memory),
         CHECKED(the_last_block),
+        CHECKED(scopes_of_a_flag),
         CHECKED(memory_of_the_heap_again),
         CHECKED(shared_memory_that_nobody_wrote),
         CHECKED(local_memory_that_nobody_wrote),
