@@ -527,6 +527,35 @@ TEST(device_memory_that_nobody_wrote) {
     OK(cuModuleUnload(module));
 }
 
+/* Each launch of a graph allocates anew, at the same address. */
+TEST(memory_of_a_graph_that_nobody_wrote) {
+    CUmodule module = load_text(READ_GLOBAL);
+    CUfunction function;
+    CUdeviceptr at;
+    CUstream stream;
+    CUgraph graph;
+    CUgraphExec exec;
+    void *args[] = {&at};
+    OK(cuModuleGetFunction(&function, module, "k"));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(cuMemAllocAsync(&at, 128, stream));
+    OK(cuMemsetD8Async(at, 0, 64, stream));
+    OK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, args, NULL));
+    OK(cuMemFreeAsync(at, stream));
+    OK(cuStreamEndCapture(stream, &graph));
+    OK(cuGraphInstantiate(&exec, graph, 0));
+    for (unsigned n = 1; n <= 2; n++) {
+        OK(cuGraphLaunch(exec, stream));
+        OK(cuStreamSynchronize(stream));
+        assert_int_equal(acu_sim_findings("init"), 16 * n);
+    }
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+    OK(cuStreamDestroy(stream));
+    OK(cuModuleUnload(module));
+}
+
 /* Variables are zeroed or have their values. */
 TEST(variables_are_written) {
     assert_int_equal(
@@ -895,6 +924,7 @@ int main(void) {
         CHECKED(local_memory_that_nobody_wrote),
         CHECKED(a_half_of_a_word_is_enough),
         CHECKED(device_memory_that_nobody_wrote),
+        CHECKED(memory_of_a_graph_that_nobody_wrote),
         CHECKED(variables_are_written),
         CHECKED(a_little_behind_an_allocation),
         CHECKED(behind_a_variable_of_the_module),
