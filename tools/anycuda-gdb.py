@@ -35,7 +35,7 @@ def texts() -> list[str]:
     try:
         variable = int(gdb.parse_and_eval("(unsigned long)&acu_sim_stopped"))
     except gdb.error:
-        raise gdb.GdbError("the program has no simulator of anycuda, or its symbols were stripped") from None
+        raise gdb.GdbError("the program does not run yet, has no simulator of anycuda, or was stripped") from None
     try:
         address = word_at(variable)
     except gdb.MemoryError:

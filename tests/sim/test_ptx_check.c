@@ -384,6 +384,27 @@ TEST(the_last_block) {
               4, 1),
         0);
     assert_int_equal(found("race", LAST(""), 4, 1), 2);
+    /* A fence of the block tells other blocks of nothing, as __threadfence_block() does. */
+    assert_int_equal(found("race", LAST("membar.cta;\n"), 4, 1), 2);
+    assert_int_equal(found("race", LAST("fence.acq_rel.gpu;\n"), 4, 1), 0);
+}
+
+/* A flag that is released and acquired, by the number of the block or of the thread. */
+TEST(scopes_of_a_flag) {
+#define FLAG_OF(number, release, acquire)                                                          \
+    BLOCKS("mov.u32 %r1, " number ";\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra W;\n"                     \
+           "st.global.u32 [%d1+64], 77;\n" release " [%d1+512], 1000;\nret;\nW:\n" acquire         \
+           " %r2, [%d1+512];\nsetp.ne.u32 %p1, %r2, 1000;\n@%p1 bra W;\n"                          \
+           "ld.global.u32 %r3, [%d1+64];\nst.global.u32 [%d1+68], %r3;\n")
+#define RELEASE(scope) "st.release." scope ".global.u32"
+#define ACQUIRE(scope) "ld.acquire." scope ".global.u32"
+    assert_int_equal(found("race", FLAG_OF("%ctaid.x", RELEASE("gpu"), ACQUIRE("gpu")), 2, 1), 0);
+    assert_int_equal(found("race", FLAG_OF("%tid.x", RELEASE("cta"), ACQUIRE("cta")), 1, 33), 0);
+    assert_int_equal(found("race", FLAG_OF("%tid.x", RELEASE("gpu"), ACQUIRE("cta")), 1, 33), 0);
+    assert_int_equal(found("race", FLAG_OF("%tid.x", RELEASE("cta"), ACQUIRE("gpu")), 1, 33), 0);
+    assert_int_equal(found("race", FLAG_OF("%ctaid.x", RELEASE("cta"), ACQUIRE("gpu")), 2, 1), 1);
+    expect("which thread (0, 0, 0) of block (0, 0, 0) writes, and nothing orders the two");
+    assert_int_equal(found("race", FLAG_OF("%ctaid.x", RELEASE("gpu"), ACQUIRE("cta")), 2, 1), 1);
 }
 
 /* Threads that have one after the other the same memory of the heap. */
@@ -506,6 +527,35 @@ TEST(device_memory_that_nobody_wrote) {
     OK(cuModuleUnload(module));
 }
 
+/* Each launch of a graph allocates anew, at the same address. */
+TEST(memory_of_a_graph_that_nobody_wrote) {
+    CUmodule module = load_text(READ_GLOBAL);
+    CUfunction function;
+    CUdeviceptr at;
+    CUstream stream;
+    CUgraph graph;
+    CUgraphExec exec;
+    void *args[] = {&at};
+    OK(cuModuleGetFunction(&function, module, "k"));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(cuMemAllocAsync(&at, 128, stream));
+    OK(cuMemsetD8Async(at, 0, 64, stream));
+    OK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, args, NULL));
+    OK(cuMemFreeAsync(at, stream));
+    OK(cuStreamEndCapture(stream, &graph));
+    OK(cuGraphInstantiate(&exec, graph, 0));
+    for (unsigned n = 1; n <= 2; n++) {
+        OK(cuGraphLaunch(exec, stream));
+        OK(cuStreamSynchronize(stream));
+        assert_int_equal(acu_sim_findings("init"), 16 * n);
+    }
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+    OK(cuStreamDestroy(stream));
+    OK(cuModuleUnload(module));
+}
+
 /* Variables are zeroed or have their values. */
 TEST(variables_are_written) {
     assert_int_equal(
@@ -573,6 +623,41 @@ TEST(far_behind_an_allocation) {
     SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, store_at(STORE_AT("1250"), at, 1));
     assert_int_equal(acu_sim_findings("memory"), 1);
     expect(", 4000 bytes behind the end of allocation ");
+    begin_with_checks(NULL);
+}
+
+/* A size that needs no rounding leaves no room, and what is behind it is another's. */
+TEST(behind_the_first_of_two) {
+    CUdeviceptr first, second;
+    OK(cuMemAlloc(&first, 1024));
+    OK(cuMemAlloc(&second, 1024));
+    OK(store_at(STORE_AT("224"), first, 32));
+    OK(store_at(STORE_AT("224"), second, 32));
+    assert_int_equal(acu_sim_findings(NULL), 0);
+    SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, store_at(STORE_AT("256"), first, 1));
+    assert_int_equal(acu_sim_findings("memory"), 1);
+    expect(", 0 bytes behind the end of allocation ");
+    begin_with_checks(NULL);
+}
+
+TEST(before_the_second_of_two) {
+    CUdeviceptr first, second;
+    OK(cuMemAlloc(&first, 1024));
+    OK(cuMemAlloc(&second, 1024));
+    SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, store_at(STORE_AT("-1"), second, 1));
+    assert_int_equal(acu_sim_findings("memory"), 1);
+    expect(", 4 bytes before allocation ");
+    begin_with_checks(NULL);
+}
+
+/* A large allocation begins at a multiple of 2 MiB, and may fill what is between two of them. */
+TEST(behind_a_large_allocation) {
+    CUdeviceptr first, second;
+    OK(cuMemAlloc(&first, 2 << 20));
+    OK(cuMemAlloc(&second, 2 << 20));
+    SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, store_at(STORE_AT("524288"), first, 1));
+    assert_int_equal(acu_sim_findings("memory"), 1);
+    expect(", 0 bytes behind the end of allocation ");
     begin_with_checks(NULL);
 }
 
@@ -833,15 +918,20 @@ int main(void) {
         CHECKED(warps_that_share_global_memory),
         CHECKED(warps_that_are_ordered_in_global_memory),
         CHECKED(the_last_block),
+        CHECKED(scopes_of_a_flag),
         CHECKED(memory_of_the_heap_again),
         CHECKED(shared_memory_that_nobody_wrote),
         CHECKED(local_memory_that_nobody_wrote),
         CHECKED(a_half_of_a_word_is_enough),
         CHECKED(device_memory_that_nobody_wrote),
+        CHECKED(memory_of_a_graph_that_nobody_wrote),
         CHECKED(variables_are_written),
         CHECKED(a_little_behind_an_allocation),
         CHECKED(behind_a_variable_of_the_module),
         CHECKED(far_behind_an_allocation),
+        CHECKED(behind_the_first_of_two),
+        CHECKED(before_the_second_of_two),
+        CHECKED(behind_a_large_allocation),
         CHECKED(behind_dynamic_shared_memory),
         CHECKED(what_malloc_returned),
         CHECKED(memory_that_was_freed),

@@ -126,6 +126,26 @@ TEST(a_line_of_the_source) {
         "is it compiled with -lineinfo, and does the line do something?\n");
 }
 
+/* Line 8 does nothing but call what was inlined, which calls the same of another file. */
+static void launch_inlined(void) {
+    run_kernel(HEAD ".file 1 \"/code/sum.cu\"\n.file 2 \"/code/add.h\"\n"
+                    ".entry k(.param .u64 p) {\n.reg .b32 %r<9>;\n.loc 1 7 1\nmov.u32 %r1, 5;\n"
+                    ".loc 2 40 3, function_name $L__info_string0, inlined_at 1 8 5\n"
+                    "add.u32 %r2, %r1, 1;\n"
+                    ".loc 2 50 3, function_name $L__info_string1, inlined_at 2 40 3\n"
+                    "add.u32 %r3, %r1, 1;\n.loc 1 9 1\nadd.u32 %r4, %r1, 1;\nret;\n}\n",
+               1, 32);
+}
+
+TEST(a_line_that_calls_what_was_inlined) {
+    run_alone(MACHINE ",trap=k:sum.cu:8x9", launch_inlined);
+    assert_int_equal(stops(), 1);
+    expect_said("stopped before add.u32 in line 11 of the PTX (/code/sum.cu:8");
+    run_alone(MACHINE ",trap=k:add.h:50x9", launch_inlined);
+    assert_int_equal(stops(), 1);
+    expect_said("stopped before add.u32 in line 13 of the PTX (/code/sum.cu:8");
+}
+
 /* ---- registers ---- */
 
 /* Of one that is declared as bits the instructions say what it is. */
@@ -221,6 +241,7 @@ int main(void) {
         cmocka_unit_test(other_kernels),
         cmocka_unit_test(another_configuration),
         cmocka_unit_test(a_line_of_the_source),
+        cmocka_unit_test(a_line_that_calls_what_was_inlined),
         cmocka_unit_test(values_by_type),
         cmocka_unit_test(values_that_grow),
         cmocka_unit_test(values_that_nobody_needs),

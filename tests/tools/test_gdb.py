@@ -136,7 +136,7 @@ def test_mistakes(program: Path, commands: list[str], expected: str) -> None:
 
 
 def test_a_program_without_the_simulator() -> None:
-    assert "the program has no simulator of anycuda, or its symbols were stripped" in gdb(
+    assert "the program does not run yet, has no simulator of anycuda, or was stripped" in gdb(
         "/bin/true", "k:1", "run", "acu where"
     )
 

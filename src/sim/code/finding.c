@@ -1,5 +1,6 @@
 #define _POSIX_C_SOURCE 200809L /* strdup */
 #include "sim/code/finding.h"
+#include "sim/ptx/stop.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -27,30 +28,11 @@ static unsigned number_of(unsigned check) {
     return (unsigned)__builtin_ctz(check);
 }
 
-/* Returns the name of a source of the module; NULL if it is not known. */
-static const char *name_of_file(const ptx_module *module, unsigned number) {
-    const ptx_file *file = module ? module->files : NULL;
-    while (file && file->number != number)
-        file = file->next;
-    return file ? file->name : NULL;
-}
-
 void acu_sim_finding_place(const ptx_module *module, const ptx_instruction *i, char *text,
                            size_t size) {
     *text = '\0';
-    if (!i)
-        return;
-    int used = snprintf(text, size, "%s in line %u of the PTX", i->opcode, i->place.line);
-    const char *file = i->source.line ? name_of_file(module, i->source.file) : NULL;
-    const char *outer = i->source.outer_line ? name_of_file(module, i->source.outer_file) : NULL;
-    if (!file || used <= 0 || (size_t)used >= size)
-        return;
-    if (outer) /* the end of a header's path says enough */
-        snprintf(text + used, size - (size_t)used, " (%s:%u, by %s:%u)", outer,
-                 i->source.outer_line, strrchr(file, '/') ? strrchr(file, '/') + 1 : file,
-                 i->source.line);
-    else
-        snprintf(text + used, size - (size_t)used, " (%s:%u)", file, i->source.line);
+    if (i)
+        acu_ptx_stop_name_place(module, i, text, size);
 }
 
 /* Returns what is known of the instruction; NULL without memory. */

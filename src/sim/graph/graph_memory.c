@@ -16,6 +16,7 @@
 #include "sim/graph/plan.h"
 #include "sim/memory/memory.h"
 #include "sim/memory/range.h"
+#include "sim/memory/unwritten.h"
 #include "sim/stream/op.h"
 
 #include <stdlib.h>
@@ -101,8 +102,11 @@ static acu_sim_allocation *new_allocation(acu_sim_device *device,
 
 static cudaError_t run_alloc(acu_sim_op *op) {
     pthread_mutex_lock(&acu_sim_lock);
-    if (op->with.allocation->range)
-        op->with.allocation->range->dormant = false;
+    acu_sim_range *range = op->with.allocation->range;
+    if (range) {
+        range->dormant = false;
+        acu_sim_unwritten_begin(range);
+    }
     pthread_mutex_unlock(&acu_sim_lock);
     return cudaSuccess;
 }

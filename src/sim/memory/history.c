@@ -81,9 +81,12 @@ void acu_sim_history_describe(const void *address, char *text, size_t size) {
     for (const acu_sim_range *r = acu_sim_range_next(0); r && r->base <= at;
          r = acu_sim_range_next(r->base + r->size))
         near = r;
-    /* What is behind an allocation, in the bytes that its size was rounded to, is nobody else's. */
-    const bool is_rounded = near && at - near->base < acu_sim_memory_rounded(near->size);
-    if (!is_rounded && describe_freed(at, text, size))
+    /* What is behind an allocation, in the bytes that its size was rounded to, is nobody else's; in
+     * the gap it may be meant for the next one. */
+    const size_t into = near ? at - near->base : 0;
+    const bool is_rounded = near && into < acu_sim_memory_rounded(near->size);
+    const bool is_in_gap = near && into < acu_sim_memory_rounded(near->size) + acu_sim_memory_gap();
+    if (!is_in_gap && describe_freed(at, text, size))
         return;
     const acu_sim_range *behind = acu_sim_range_next(at);
     const bool is_before =

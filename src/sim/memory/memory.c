@@ -34,9 +34,11 @@
 #include <unistd.h>
 
 enum {
-    ALIGNMENT = 512, /* of allocations of device memory, in bytes */
-    LARGE = 2 << 20, /* half of this and more is aligned to it: an H200's driver does so */
-    PITCH = 512,     /* a row of pitched memory is a multiple of this many bytes */
+    ALIGNMENT = 512,  /* of allocations of device memory, in bytes */
+    LARGE = 2 << 20,  /* half of this and more is aligned to it: an H200's driver does so */
+    PITCH = 512,      /* a row of pitched memory is a multiple of this many bytes */
+    GAP = 512,        /* bytes that nobody has behind each allocation, with check=memory */
+    CHECK_MEMORY = 1, /* the bit of acu_sim_config.checks */
 };
 
 /* ---- moves ---- */
@@ -60,6 +62,12 @@ void acu_sim_memory_wait_for_moves(void) {
 
 size_t acu_sim_memory_rounded(size_t size) {
     return (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+}
+
+size_t acu_sim_memory_gap(void) {
+    const size_t zone = acu_sim_guard_size();
+    const bool is_checked = acu_sim_configuration()->checks & CHECK_MEMORY;
+    return is_checked && zone < GAP ? GAP : zone;
 }
 
 bool acu_sim_memory_charge(acu_sim_device *device, uint64_t bytes) {
@@ -88,7 +96,7 @@ static uintptr_t find_gap(const acu_sim_device *device, uintptr_t from, uintptr_
         if (!next || next->base >= from + size)
             return from;
         from = device->base + acu_sim_memory_rounded(next->base + next->size - device->base) +
-               acu_sim_guard_size();
+               acu_sim_memory_gap();
         from = align_address(from, alignment);
     }
     return 0;
@@ -123,7 +131,7 @@ static void use_large_pages(const acu_sim_range *range) {
 static acu_sim_range *make_range(acu_sim_device *device, size_t past, size_t size,
                                  size_t alignment) {
     size_t taken =
-        acu_sim_memory_rounded(past) + acu_sim_memory_rounded(size) + acu_sim_guard_size();
+        acu_sim_memory_rounded(past) + acu_sim_memory_rounded(size) + acu_sim_memory_gap();
     uintptr_t base = find_addresses(device, taken, alignment);
     if (!base)
         return NULL;

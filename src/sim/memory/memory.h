@@ -10,6 +10,9 @@
 
 /* The bytes that an allocation takes of a device's memory. */
 size_t acu_sim_memory_rounded(size_t size);
+/* The bytes behind that which belong to nobody, so that an access to them is found: 0, but with
+ * guard=1 or check=memory. */
+size_t acu_sim_memory_gap(void);
 /* Takes bytes of the device's memory; returns false if there are not so many left. */
 bool acu_sim_memory_charge(acu_sim_device *device, uint64_t bytes);
 

@@ -52,7 +52,7 @@ void acu_ptx_check_block_free(ptx_check_block *block) {
 
 void acu_ptx_check_block_begin(ptx_block *block) {
     ptx_check_block *own = block->check;
-    own->fenced = own->proxied = 0;
+    own->fenced = own->fenced_outside = own->proxied = 0;
     own->apart.check = 0;
     memset(own->came, 0, sizeof own->came);
     memset(own->clocks, 0, block->warp_count * sizeof *own->clocks);

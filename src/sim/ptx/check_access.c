@@ -125,6 +125,12 @@ static void check_access(ptx_warp *w, const ptx_op *op) {
         acu_ptx_check_races(w, op, touches, count);
 }
 
+/* Returns whether the instruction orders threads of one block only. */
+static bool has_scope_of_block(const ptx_lowering *l) {
+    const char *opcode = l->instruction->opcode;
+    return strstr(opcode, ".cta") && strncmp(opcode, "mbarrier", 8) != 0;
+}
+
 void acu_ptx_check_access(ptx_lowering *l, ptx_check_site site) {
     acu_ptx_count_access(l, &site);
     if (!(l->code->watch.checks & ~(unsigned)PTX_CHECK_SYNC))
@@ -132,6 +138,7 @@ void acu_ptx_check_access(ptx_lowering *l, ptx_check_site site) {
     ptx_check_site *kept = acu_ptx_lower_alloc(l, sizeof *kept);
     *kept = site;
     kept->instruction = l->instruction;
+    kept->narrow = has_scope_of_block(l);
     ptx_op *op = acu_ptx_emit(l, check_access);
     op->more = kept;
     op->site = acu_ptx_site(l);
@@ -140,13 +147,15 @@ void acu_ptx_check_access(ptx_lowering *l, ptx_check_site site) {
 /* ---- fences ---- */
 
 static void note_fence(ptx_warp *w, const ptx_op *op) {
-    (void)op;
-    w->block->check->fenced = acu_ptx_check_tick(w->worker->check);
+    ptx_check_block *block = w->block->check;
+    block->fenced = acu_ptx_check_tick(w->worker->check);
+    if (!op->flags)
+        block->fenced_outside = block->fenced;
 }
 
 void acu_ptx_check_fence(ptx_lowering *l) {
     if (l->code->watch.checks & PTX_CHECK_RACE)
-        acu_ptx_emit(l, note_fence);
+        acu_ptx_emit(l, note_fence)->flags = has_scope_of_block(l);
 }
 
 /* ---- groups of copies ---- */

@@ -19,6 +19,7 @@ typedef struct ptx_check_site {
     bool has_size, has_stride, reads, writes;
     bool strong;    /* atomic, volatile, or ordered: no race with others of its kind */
     bool releases;  /* what was done before is before what is done by who reads this */
+    bool narrow;    /* of scope .cta: it orders threads of one block only */
     bool together;  /* the lanes' own accesses are not known: the warp makes it */
     bool sets;      /* it exchanges: what it finds is rarely used */
     bool swaps;     /* it compares before it writes, so that who read before may be late */
@@ -111,7 +112,9 @@ typedef struct ptx_page {
 typedef struct ptx_release {
     const char *bytes; /* NULL: nothing */
     ptx_time time;     /* of what was done before */
+    ptx_time inside;   /* the same for threads of `block`, also by what has scope .cta */
     ptx_time reads;    /* of what was read before */
+    uint32_t block;    /* that released last; low bits of its number */
 } ptx_release;
 
 struct ptx_check {
@@ -130,6 +133,7 @@ struct ptx_check_block {
     ptx_groups *groups;                     /* of each thread */
     ptx_time came[PTX_BARRIERS][PTX_WARPS]; /* when a warp came that does not wait; 0: none has */
     ptx_time fenced;                        /* when a thread made the last fence */
+    ptx_time fenced_outside;                /* the last one of a scope wider than .cta */
     ptx_time proxied;                       /* when a thread made the last fence.proxy.async */
     /* Threads that came to one barrier by different instructions: a mistake if some come to no more
      * barriers, and others do. `check` 0: none did. */

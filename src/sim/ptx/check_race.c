@@ -314,21 +314,35 @@ static ptx_release *release_at(ptx_check *c, const char *bytes) {
     return &c->releases[at];
 }
 
+static void advance_release(ptx_release *r, const ptx_check_site *site,
+                            const ptx_check_block *block) {
+    const ptx_time inside = site->releases ? r->reads : block->fenced;
+    const ptx_time outside = site->releases ? r->reads : block->fenced_outside;
+    if (r->inside < inside)
+        r->inside = inside;
+    if (!site->narrow && r->time < outside)
+        r->time = outside;
+}
+
 /* Lets the lane know what was released where it looks, and releases what its block did before the
- * last fence, or all of it. */
+ * last fence, or all of it: to others of its block, or to all. */
 static void order(ptx_warp *w, const ptx_checked_touch *t) {
     ptx_check *c = w->worker->check;
-    const ptx_check_block *block = w->block->check;
+    const uint32_t number = (uint32_t)w->block->number;
     ptx_release *release = release_at(c, t->bytes);
     if (!release)
         return;
-    acu_ptx_check_learn(w, UINT32_C(1) << t->lane, release->time, release->reads);
+    ptx_time known = t->site->narrow ? 0 : release->time;
+    if (release->block == number && known < release->inside)
+        known = release->inside;
+    acu_ptx_check_learn(w, UINT32_C(1) << t->lane, known, release->reads);
     if (!t->site->writes)
         return;
     release->reads = acu_ptx_check_tick(c);
-    ptx_time time = t->site->releases ? release->reads : block->fenced;
-    if (release->time < time)
-        release->time = time;
+    if (release->block != number)
+        release->inside = 0;
+    release->block = number;
+    advance_release(release, t->site, w->block->check);
 }
 
 void acu_ptx_check_races(ptx_warp *w, const ptx_op *op, const ptx_checked_touch *touches,

@@ -23,13 +23,19 @@ static bool ends_with(const char *path, const char *wanted) {
     return end == length || path[length - end - 1] == '/';
 }
 
-static bool is_of_source(const ptx_lowering *l, const ptx_instruction *i) {
+static bool is_wanted(const ptx_lowering *l, unsigned number, unsigned line) {
     const ptx_file *file = l->module->files;
-    if (i->source.line != l->code->watch.stop_line)
+    if (line != l->code->watch.stop_line)
         return false;
-    while (file && file->number != i->source.file)
+    while (file && file->number != number)
         file = file->next;
     return file && ends_with(file->name, l->code->watch.stop_file);
+}
+
+/* What was inlined is of its own line, and of the one that calls it. */
+static bool is_of_source(const ptx_lowering *l, const ptx_instruction *i) {
+    const ptx_source *s = &i->source;
+    return is_wanted(l, s->file, s->line) || is_wanted(l, s->outer_file, s->outer_line);
 }
 
 /* Returns whether the block is entered from another one than that before it. */

@@ -43,4 +43,10 @@ struct ptx_lowering;
 /* Adds the operation that stops before the nth instruction of the function, if that is wanted. */
 void acu_ptx_stop_before(struct ptx_lowering *lowering, const ptx_function *function, uint32_t nth);
 
+enum { PTX_PLACE_TEXT = 1024 };
+/* Writes "ld.f32 in line 3 of the PTX (/code/sum.cu:7)", as far as it is known and there is room.
+ * Of what was inlined the line of the function that is read comes first: "(sum.cu:7, by a.h:9)". */
+void acu_ptx_stop_name_place(const ptx_module *module, const ptx_instruction *instruction,
+                             char *text, size_t size);
+
 #endif

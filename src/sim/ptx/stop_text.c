@@ -8,13 +8,35 @@
 
 /* ---- places ---- */
 
+/* Returns the name of a source of the module; NULL if it is not known. */
+static const char *source_of(const ptx_module *module, unsigned number) {
+    const ptx_file *file = module ? module->files : NULL;
+    while (file && file->number != number)
+        file = file->next;
+    return file ? file->name : NULL;
+}
+
+void acu_ptx_stop_name_place(const ptx_module *module, const ptx_instruction *i, char *text,
+                             size_t size) {
+    const ptx_source *s = &i->source;
+    int used = snprintf(text, size, "%s in line %u of the PTX", i->opcode, i->place.line);
+    const char *file = s->line ? source_of(module, s->file) : NULL;
+    const char *outer = s->outer_line ? source_of(module, s->outer_file) : NULL;
+    if (!file || used <= 0 || (size_t)used >= size)
+        return;
+    text += used;
+    size -= (size_t)used;
+    if (outer) /* the end of a header's path says enough */
+        snprintf(text, size, " (%s:%u, by %s:%u)", outer, s->outer_line,
+                 strrchr(file, '/') ? strrchr(file, '/') + 1 : file, s->line);
+    else
+        snprintf(text, size, " (%s:%u)", file, s->line);
+}
+
 static void write_place(FILE *file, const ptx_module *module, const ptx_instruction *i) {
-    const ptx_file *of = i->source.line ? module->files : NULL;
-    fprintf(file, "%s in line %u of the PTX", i->opcode, i->place.line);
-    while (of && of->number != i->source.file)
-        of = of->next;
-    if (of)
-        fprintf(file, " (%s:%u)", of->name, i->source.line);
+    char text[PTX_PLACE_TEXT];
+    acu_ptx_stop_name_place(module, i, text, sizeof text);
+    fputs(text, file);
 }
 
 static void write_thread(FILE *file, const ptx_warp *w, unsigned lane) {
