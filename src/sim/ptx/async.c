@@ -167,7 +167,7 @@ static void reduce(const async_copy *c, char *to, const char *from, size_t bytes
     for (size_t at = 0; at < bytes; at += size) {
         uint64_t value = 0;
         memcpy(&value, from + at, size);
-        acu_ptx_change(c->change, c->type, to + at, value, 0);
+        acu_ptx_change_of_copy(c->change, c->type, to + at, value);
     }
 }
 

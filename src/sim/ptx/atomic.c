@@ -246,6 +246,10 @@ uint64_t acu_ptx_change(ptx_change change, ptx_type type, char *at, uint64_t b, 
     return change_one(change, type, at, b, c, false);
 }
 
+uint64_t acu_ptx_change_of_copy(ptx_change change, ptx_type type, char *at, uint64_t b) {
+    return change_one(change, type, at, b, 0, type == PTX_F32);
+}
+
 bool acu_ptx_is_reduction(ptx_change change, ptx_type type) {
     bool is_half = type == PTX_F16 || type == PTX_BF16,
          is_float = is_half || type == PTX_F32 || type == PTX_F64,

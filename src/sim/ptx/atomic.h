@@ -21,6 +21,8 @@ typedef enum ptx_change {
  * the host changes it at the same time. Floats are added as global memory adds them. Returns what
  * was there before. */
 uint64_t acu_ptx_change(ptx_change change, ptx_type type, char *at, uint64_t b, uint64_t c);
+/* Does the same for an asynchronous copy, which takes no f32 for zero that is not normal. */
+uint64_t acu_ptx_change_of_copy(ptx_change change, ptx_type type, char *at, uint64_t b);
 
 /* Returns whether an asynchronous copy can change elements of the type so. */
 bool acu_ptx_is_reduction(ptx_change change, ptx_type type);

@@ -260,12 +260,27 @@ static void add_steps(ptx_tile *t, const ptx_product *p, ptx_rounding rounding) 
     }
 }
 
-/* Brings the first two of each four products before all the others: the device converts fp8 to f16
- * in pairs, and multiplies the first pairs, then the second ones. */
-static void put_halves(ptx_tile *t) {
+/* Returns a number of 8 bits as f16 has it, where none of them is subnormal in e4m3. */
+static inline uint32_t half_of_byte(uint32_t byte, ptx_element element) {
+    const uint32_t sign = (byte & 0x80) << 8, size = byte & 0x7f;
+    const unsigned high = 31 - (unsigned)__builtin_clz(size | 1); /* of a subnormal one's bits */
+    if (element == PTX_E_E5M2)
+        return byte << 8;
+    if (size == 0x7f)
+        return sign | 0x7fff;
+    if (size >= 8)
+        return sign | ((size << 7) + (8u << 10));
+    return size ? sign | (high + 6) << 10 | (size << (10 - high) & 0x3ff) : sign;
+}
+
+/* Makes f16 of fp8, and brings the first two of each four products before all the others: the
+ * device converts in pairs, and multiplies the first pairs, then the second ones. */
+static void put_halves(ptx_tile *t, const ptx_product *p) {
     uint32_t a[PTX_TILE_A], b[PTX_TILE_B];
-    memcpy(a, t->a, (size_t)t->m * t->k * sizeof *a);
-    memcpy(b, t->b, (size_t)t->n * t->k * sizeof *b);
+    for (unsigned n = 0; n < t->m * t->k; n++)
+        a[n] = half_of_byte(t->a[n], p->a.element);
+    for (unsigned n = 0; n < t->n * t->k; n++)
+        b[n] = half_of_byte(t->b[n], p->b.element);
     for (unsigned k = 0; k < t->k; k++) {
         unsigned to = k / 4 * 2 + k % 2 + k / 2 % 2 * (t->k / 2);
         for (unsigned i = 0; i < t->m; i++)
@@ -279,16 +294,32 @@ static void put_halves(ptx_tile *t) {
 static void add_in_halves(ptx_tile *t, const ptx_product *p, ptx_rounding rounding) {
     uint32_t c[PTX_TILE_C];
     size_t count = (size_t)t->m * t->n;
+    ptx_product halves = *p;
+    halves.a.element = halves.b.element = PTX_E_F16;
     memcpy(c, t->c, count * sizeof *c);
     memset(t->c, 0, count * sizeof *c);
-    put_halves(t);
-    add_steps(t, p, rounding);
+    put_halves(t, p);
+    add_steps(t, &halves, rounding);
     for (size_t n = 0; n < count; n++)
         t->d[n] = p->d.element == PTX_E_F16 ? add_f16((uint16_t)t->d[n], (uint16_t)c[n])
                                             : bits_of(number(float_of(t->d[n]) + float_of(c[n])));
 }
 
-/* Products of f16 are exact in f32. */
+/* Adds products in pairs, from c up, for a result of f16. Products of f16 are exact in f32. */
+static void add_in_pairs(ptx_tile *t, const ptx_product *p) {
+    for (unsigned n = 0; n < t->m * t->n; n++) {
+        unsigned block = n / EIGHT / t->m, i = n / EIGHT % t->m, j = n % EIGHT;
+        const uint32_t *a = t->a + (size_t)i * t->k, *b = t->b + (size_t)block * t->k * EIGHT + j;
+        float sum = p->c.element == PTX_E_F16 ? f32_of_f16((uint16_t)t->c[n]) : float_of(t->c[n]);
+        for (unsigned k = 0; k < t->k; k += 2)
+            sum +=
+                f32_of_f16((uint16_t)a[k]) * f32_of_f16((uint16_t)b[(size_t)k * EIGHT]) +
+                f32_of_f16((uint16_t)a[k + 1]) * f32_of_f16((uint16_t)b[(size_t)(k + 1) * EIGHT]);
+        t->d[n] = f16_rn(sum);
+    }
+}
+
+/* Adds products one by one, and c at last, for a result of f32. */
 static void add_one_by_one(ptx_tile *t, const ptx_product *p) {
     for (unsigned n = 0; n < t->m * t->n; n++) {
         unsigned block = n / EIGHT / t->m, i = n / EIGHT % t->m, j = n % EIGHT;
@@ -302,11 +333,24 @@ static void add_one_by_one(ptx_tile *t, const ptx_product *p) {
     }
 }
 
+/* The device has no product of f16 whose c is of f32: a sum of f32 is converted. */
+static void add_and_convert(ptx_tile *t, const ptx_product *p, ptx_rounding rounding) {
+    ptx_product wide = *p;
+    wide.d.element = PTX_E_F32;
+    add_steps(t, &wide, rounding);
+    for (unsigned n = 0; n < t->m * t->n; n++)
+        t->d[n] = f16_rn(float_of(t->d[n]));
+}
+
 static void multiply_floats(ptx_tile *t, const ptx_product *p, ptx_rounding rounding) {
     if (rounding.way == PTX_SUM_IN_HALVES)
         add_in_halves(t, p, rounding);
-    else if (rounding.way == PTX_SUM_ONE_BY_ONE)
+    else if (rounding.way == PTX_SUM_BY_MULTIPLY_ADD && p->d.element == PTX_E_F16)
+        add_in_pairs(t, p);
+    else if (rounding.way == PTX_SUM_BY_MULTIPLY_ADD)
         add_one_by_one(t, p);
+    else if (p->d.element == PTX_E_F16 && p->c.element == PTX_E_F32)
+        add_and_convert(t, p, rounding);
     else
         add_steps(t, p, rounding);
     if (p->satfinite)

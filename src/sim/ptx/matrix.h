@@ -74,9 +74,9 @@ typedef struct ptx_tile {
 
 /* How a device adds products and c. */
 typedef enum ptx_sum_way {
-    PTX_SUM_IN_STEPS,   /* so many products at once, and c with the first */
-    PTX_SUM_IN_HALVES,  /* two steps: fp8 is multiplied as f16 is; c is added at last */
-    PTX_SUM_ONE_BY_ONE, /* as the device's other instructions for f32 do; c is added at last */
+    PTX_SUM_IN_STEPS,        /* so many products at once, and c with the first */
+    PTX_SUM_IN_HALVES,       /* two steps: fp8 is multiplied as f16 is; c is added at last */
+    PTX_SUM_BY_MULTIPLY_ADD, /* as the device's other instructions for f32 do */
 } ptx_sum_way;
 
 /* How sums of products are rounded. */

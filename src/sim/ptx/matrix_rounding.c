@@ -41,7 +41,7 @@ ptx_rounding acu_ptx_rounding(int capability, const ptx_product *p) {
         r.together = p->k / 2;
     if (p->a.element == PTX_E_TF32 && p->m == 16 && p->n == 16 && !p->by_group)
         r.together = 4; /* wmma's: ptxas makes two instructions with a k of 4 of it */
-    if (capability >= 80 && ptx_is_of_volta(p) && p->d.element == PTX_E_F32)
-        r.way = PTX_SUM_ONE_BY_ONE;
+    if (capability >= 80 && ptx_is_of_volta(p))
+        r.way = PTX_SUM_BY_MULTIPLY_ADD;
     return r;
 }

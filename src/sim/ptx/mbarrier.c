@@ -123,7 +123,7 @@ static void do_arrive(ptx_warp *w, const ptx_op *op, unsigned lane, char *object
         count = 1;
     }
     if (how->kind == ARRIVE_DROP)
-        m.expected -= m.expected ? 1 : 0;
+        m.expected -= count < m.expected ? (unsigned)count : m.expected;
     uint64_t bits = pack(&m);
     memcpy(object, &bits, sizeof bits);
     arrive(w, op, lane, object, (unsigned)count);

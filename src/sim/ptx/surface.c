@@ -93,12 +93,16 @@ static uint32_t saturate_to(uint32_t value, ptx_element_format f) {
     return (uint32_t)(whole > most ? most : whole < -most - 1 ? -most - 1 : whole);
 }
 
-/* Returns a component as the surface has it: 16 bits of a float are cut off. */
+/* Returns a component as the surface has it: 16 bits of a float are cut off, also those of what is
+ * no number. */
 static uint32_t encode(uint32_t value, ptx_element_format f) {
     if (f.kind != PTX_ELEMENT_FLOAT)
         return saturate_to(value, f);
-    uint32_t sign = value >> 16 & 0x8000;
-    return f.size == 4 ? value : sign | f16_rz((double)float_of(value));
+    const uint32_t sign = value >> 16 & 0x8000, size = value & 0x7fffffff, infinite = 0x7f800000;
+    if (f.size == 4)
+        return value;
+    return sign |
+           (size > infinite ? 0x7c00 | (value >> 13 & 0x3ff) : f16_rz((double)float_of(value)));
 }
 
 static ptx_element_format format_of(ptx_warp *w, const ptx_op *op, unsigned lane,
