@@ -259,6 +259,8 @@ void take_result(const char *name, int code, const void *out, size_t bytes, bool
     char line[256];
     snprintf(line, sizeof line, "%s fails: %d\n", name, code);
     take_line(name, line);
+    if (code < 0) /* the driver took no such map, and goes on */
+        return;
     fflush(stdout);
     _exit(FAILED);
 }

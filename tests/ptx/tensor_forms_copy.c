@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TENSOR = 1 << 18, MOST_TILE = 40960 };
+enum { MOST_TENSOR = 1 << 18, MOST_TILE = 40960, RANDOM_COPIES = 600 };
 
 static const struct {
     const char *name, *format; /* the format is the bits that memory gets */
@@ -101,15 +101,23 @@ static unsigned rows_of(const tensor *t) {
     return t->pixels ? t->pixels : rows;
 }
 
+/* Of interleaved channels a tile has one unit of 16 or 32 bytes for each place or pixel. */
+static unsigned unit_bytes(const tensor *t) {
+    unsigned places = t->pixels ? t->pixels : (t->box[0] + t->steps[0] - 1) / t->steps[0];
+    for (unsigned i = 1; i < t->rank && !t->pixels; i++)
+        places *= i == t->rank - 2 ? 1 : (t->box[i] + t->steps[i] - 1) / t->steps[i];
+    return places * (8u << t->interleave);
+}
+
 static unsigned tile_bytes(const tensor *t) {
-    if (t->interleave) /* a row has units of 16 or 32 bytes, all channels together are one */
-        return rows_of(t) / t->box[t->rank - 2] * t->box[0] * (8u << t->interleave);
-    return rows_of(t) * t->box[0] * t->size;
+    return t->interleave ? unit_bytes(t) : rows_of(t) * t->box[0] * t->size;
 }
 
 /* Returns what a tile takes of shared memory: rows that are swizzled have a whole line each. */
 static unsigned shared_bytes(const tensor *t) {
-    return t->swizzle && !t->interleave ? rows_of(t) * (16u << t->swizzle) : tile_bytes(t);
+    if (t->interleave)
+        return (tile_bytes(t) + 1023) / 1024 * 1024;
+    return t->swizzle ? rows_of(t) * (16u << t->swizzle) : tile_bytes(t);
 }
 
 static size_t tensor_bytes(const tensor *t) {
@@ -195,7 +203,8 @@ static void store(const char *name, const tensor *t, unsigned type, const char *
     unsigned shared = shared_bytes(t);
     fill_type(tile_memory, shared, type, which);
     fill_type(tensor_memory, tensor_bytes(t), type, which);
-    memmove(tensor_memory + 32, tensor_memory, tensor_bytes(t) - 32); /* not what the tile has */
+    if (tensor_bytes(t) > 32) /* not what the tile has */
+        memmove(tensor_memory + 32, tensor_memory, tensor_bytes(t) - 32);
     int code = device_run(&(run){.text = store_kernel(t, opcode, shared),
                                  .in = tile_memory,
                                  .in_bytes = shared,
@@ -341,12 +350,9 @@ static void interleaved_chunks(unsigned wide, unsigned rank) {
  * unit of 16 or 32 bytes for each place or pixel. */
 static void load_unit_tile(const char *name, const tensor *t, const char *mode) {
     enum { SHARED = 8192 };
-    unsigned bytes = (8u << t->interleave) * (t->pixels ? t->pixels : t->box[0] / t->steps[0]);
-    for (unsigned i = 1; i < t->rank && !t->pixels; i++)
-        bytes *= i == t->rank - 2 ? 1 : t->box[i];
     for (uint32_t n = 0; n < sizeof tensor_memory / 2; n++)
         memcpy(tensor_memory + (size_t)n * 2, &(uint16_t){(uint16_t)(n + 1)}, 2);
-    int code = run_load(t, mode, SHARED, bytes);
+    int code = run_load(t, mode, SHARED, tile_bytes(t));
     take_result(name, code, tile_memory, SHARED + 4, false);
 }
 
@@ -436,6 +442,140 @@ static void interleaved_columns(unsigned variant) {
     load_unit_tile(name, &t, ".im2col");
 }
 
+/* Stores of them: inside, from other channels on, before the tensor along each dimension. */
+static void interleaved_store(unsigned variant) {
+    static const int places[][4] = {{0, 0, 0, 0},  {0, 0, -1, 0}, {0, 0, 1, 0},  {0, 0, 2, 0},
+                                    {-1, 0, 0, 0}, {0, -1, 0, 0}, {0, 0, 0, -1}, {3, 1, 0, 1}};
+    const unsigned wide = variant % 2, columns = variant / 2 % 2, rank = 3 + variant / 4 % 3,
+                   c = rank - 2, unit = wide ? 32 : 16;
+    const int *const at = places[variant / 12 % 8];
+    tensor t = {.type = types[U16].type,
+                .rank = rank,
+                .size = 2,
+                .shape = {5, 3, 2},
+                .box = {8, 2, 2},
+                .steps = {1, 1, 1, 1, 1},
+                .interleave = 1 + wide,
+                .swizzle = wide,
+                .at = {at[0], at[1], at[1]}};
+    char name[96], opcode[96];
+    t.shape[c] = 3;
+    t.box[c] = t.box[c + 1] = t.shape[c + 1] = 2;
+    t.at[c] = at[2];
+    t.at[c + 1] = at[3];
+    if (columns)
+        t.pixels = 12, t.box[0] = unit / 2;
+    uint64_t bytes = unit;
+    for (unsigned i = 0; i + 1 < rank; i++)
+        t.strides[i] = bytes *= t.shape[i];
+    snprintf(name, sizeof name, "interleaved by %u, rank %u%s, store at w %d h %d channel %d n %d",
+             unit, rank, columns ? ", im2col" : "", at[0], at[1], at[2], at[3]);
+    snprintf(opcode, sizeof opcode, "cp.async.bulk.tensor.%ud.global.shared::cta%s.bulk_group",
+             rank, columns ? ".im2col_no_offs" : ".tile");
+    store(name, &t, U16, opcode, ANY);
+}
+
+/* ---- random maps ---- */
+
+static int between(uint32_t *seed, int least, int most) {
+    return least + (int)next_below(seed, (unsigned)(most - least + 1));
+}
+
+/* A tensor of any rank, most of whose tile is in it. */
+static tensor random_tensor(uint32_t *seed, unsigned type, bool columns) {
+    const unsigned rank = columns ? 3 + next_below(seed, 3) : 1 + next_below(seed, 5);
+    tensor t = {.type = types[type].type, .rank = rank, .size = types[type].size};
+    const unsigned units = 1 + next_below(seed, 8), unit = 16 / t.size; /* of 16 bytes */
+    uint64_t bytes = t.size;
+    t.swizzle = next_below(seed, 4);
+    while (t.swizzle && units > 1u << t.swizzle)
+        t.swizzle--;
+    if (units > 4 && next_below(seed, 2))
+        t.swizzle = 3;
+    t.fill = type >= F16 && next_below(seed, 3) == 0;
+    t.box[0] = units * unit;
+    for (unsigned i = 0; i < rank; i++) {
+        t.shape[i] = i ? 1 + next_below(seed, 7) : 1 + next_below(seed, 10 * unit);
+        t.box[i] = i ? 1 + next_below(seed, rank > 3 ? 3 : 6) : t.box[0];
+        t.steps[i] = next_below(seed, 3) ? 1 : 1 + next_below(seed, 4);
+        t.at[i] = i ? between(seed, -3, (int)t.shape[i] + 1) : between(seed, -2, 8) * (int)unit;
+        bytes *= t.shape[i];
+        bytes = (bytes + 15) / 16 * 16 + 16 * next_below(seed, 3);
+        t.strides[i] = bytes;
+    }
+    return t;
+}
+
+/* Makes it one whose channels are interleaved: their units lie behind W, H and D. */
+static void interleave(uint32_t *seed, tensor *t) {
+    const unsigned c = t->rank - 2;
+    t->interleave = 1 + next_below(seed, 2);
+    t->swizzle = t->interleave == 2 ? 1 : t->swizzle;
+    t->strides[0] = 8u << t->interleave;
+    for (unsigned i = 1; i < t->rank; i++)
+        t->strides[i] =
+            t->strides[i - 1] * t->shape[i - 1] + 16 * next_below(seed, 2) * t->interleave;
+    memmove(t->strides, t->strides + 1, sizeof t->strides - sizeof *t->strides);
+    t->box[0] = t->pixels ? (unsigned)(8u << t->interleave) / t->size
+                          : 16 / t->size * (1 + next_below(seed, 2));
+    t->at[0] = between(seed, -2, (int)t->shape[0]);
+    t->at[c] = between(seed, -2, (int)t->shape[c]);
+}
+
+static void random_columns(uint32_t *seed, tensor *t) {
+    const int far = t->rank == 5 ? 15 : 127;
+    t->pixels = 1 + next_below(seed, 60);
+    for (unsigned i = 0; i + 2 < t->rank; i++) {
+        const bool wide = next_below(seed, 8) == 0;
+        t->lower[i] = wide ? between(seed, -far - 1, far) : between(seed, -3, 2);
+        t->upper[i] = wide ? between(seed, -far - 1, far) : between(seed, -3, 2);
+        t->offsets[i] = (uint16_t)next_below(seed, next_below(seed, 8)   ? 5
+                                                   : next_below(seed, 2) ? 256
+                                                                         : 65536);
+    }
+}
+
+/* Makes no coordinate negative: most stores that begin before the tensor fail. */
+static void begin_inside(tensor *t) {
+    for (unsigned i = 0; i < t->rank; i++)
+        t->at[i] = t->at[i] < 0 ? -t->at[i] : t->at[i];
+    for (unsigned i = 0; i < 3; i++)
+        t->lower[i] = t->lower[i] < 0 ? -t->lower[i] : t->lower[i];
+}
+
+static void random_copy(unsigned n) {
+    static const char *const reductions_of[] = {"add", "min", "max", "and", "or", "xor"};
+    uint32_t seed = 7919 * n + 11;
+    const unsigned way = next_below(&seed, 3), kind_of = next_below(&seed, KINDS);
+    const bool columns = next_below(&seed, 2), reduces = way == 2;
+    const unsigned type = reduces ? (next_below(&seed, 2) ? U16 + 1 : 3)
+                                  : next_below(&seed, sizeof types / sizeof *types);
+    tensor t = random_tensor(&seed, type, columns);
+    if (columns)
+        random_columns(&seed, &t);
+    if (t.rank >= 3 && next_below(&seed, 4) == 0)
+        interleave(&seed, &t);
+    if (way && next_below(&seed, 12))
+        begin_inside(&t);
+    char name[96], opcode[128];
+    snprintf(name, sizeof name, "random %s %u",
+             way == 0   ? "load"
+             : way == 1 ? "store"
+                        : "reduction",
+             n);
+    if (shared_bytes(&t) > MOST_TILE - 4 || !tile_bytes(&t) || tensor_bytes(&t) > MOST_TENSOR)
+        return;
+    if (way == 0) {
+        load(name, &t, type, columns ? ".im2col" : ".tile", (kind)kind_of);
+        return;
+    }
+    snprintf(
+        opcode, sizeof opcode, "cp%s.async.bulk.tensor.%ud.global.shared::cta%s%s%s.bulk_group",
+        reduces ? ".reduce" : "", t.rank, reduces ? "." : "",
+        reduces ? reductions_of[next_below(&seed, 6)] : "", columns ? ".im2col_no_offs" : ".tile");
+    store(name, &t, type, opcode, (kind)kind_of);
+}
+
 void copy_forms(void) {
     for (unsigned swizzle = 1; swizzle < 4; swizzle++)
         for (unsigned chunks = 1; chunks < 1u << swizzle; chunks++)
@@ -456,4 +596,8 @@ void copy_forms(void) {
         interleaved_places(n);
     for (unsigned n = 0; n < 84; n++)
         interleaved_columns(n);
+    for (unsigned n = 0; n < 96; n++)
+        interleaved_store(n);
+    for (unsigned n = 0; n < RANDOM_COPIES; n++)
+        random_copy(n);
 }

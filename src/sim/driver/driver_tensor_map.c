@@ -174,8 +174,9 @@ cudaError_t acu_sim_cuTensorMapEncodeIm2col(
     if (!pixelBoxLowerCorner || !pixelBoxUpperCorner || !is_valid(&r) || pixelsPerColumn == 0 ||
         pixelsPerColumn > 1024 || !tile_fits(&r, (uint64_t)channelsPerPixel * pixelsPerColumn))
         return cudaErrorInvalidValue;
+    const unsigned width = interleave ? 0 : 1; /* where the first dimension has no channels */
     for (unsigned i = 0; i < r.rank - 2; i++)
-        if (!corners_are_valid(globalDim[1 + i], pixelBoxLowerCorner[i], pixelBoxUpperCorner[i],
+        if (!corners_are_valid(globalDim[width + i], pixelBoxLowerCorner[i], pixelBoxUpperCorner[i],
                                most[r.rank - 3]))
             return cudaErrorInvalidValue;
     ptx_tensor_map map = map_of(&r, PTX_TENSOR_IM2COL);

@@ -36,7 +36,8 @@ typedef struct tile_copy {
     unsigned unit;     /* bytes at a place of the first dimension */
     size_t row, bytes; /* of a row, and of the tile's elements */
     size_t line,
-        room; /* what a row and the tile take of shared memory: with a swizzle, whole lines */
+        room;    /* what a row and the tile take of shared memory: with a swizzle, whole lines */
+    size_t span; /* of shared memory that the tile's chunks are in, where they are swizzled */
     uint64_t address; /* of the tile in shared memory */
     char *tile;
 } tile_copy;
@@ -95,6 +96,10 @@ static void begin_interleaved(tile_copy *t) {
     m->interleave = 0;
     t->unit = t->size;
     t->walk.first[0] = t->walk.at[0] = 0;
+    if (unit < 0 && !((const tensor_copy *)t->op->more)->loads)
+        acu_ptx_fail(t->w, t->lane, t->op, 715, 0,
+                     "coordinate %u is %lld: a GPU stores no channels before the first ones",
+                     channels, (long long)unit);
     if (unit < 0 || unit > (int64_t)from.shape[channels])
         t->walk.offset[last] = OUTSIDE;
     else
@@ -129,6 +134,8 @@ static void read_map(tile_copy *t) {
     if (t->row > t->line)
         refuse(t, "whose rows are longer than what is swizzled");
     t->room = t->line * (t->bytes / t->row);
+    const size_t swizzled = (size_t)CHUNK << m->swizzle;
+    t->span = (t->room + swizzled - 1) / swizzled * swizzled;
 }
 
 /* ---- rows ---- */
@@ -301,7 +308,7 @@ static char *tile_of(const tile_copy *t, int rank) {
     const tensor_copy *c = t->op->more;
     uint64_t to = rank < 0 ? t->address : acu_ptx_cluster_address(t->address, (unsigned)rank);
     char *tile =
-        acu_ptx_memory_at(t->w, t->op, t->lane, PTX_SHARED_CLUSTER, to, t->room, 128, c->loads);
+        acu_ptx_memory_at(t->w, t->op, t->lane, PTX_SHARED_CLUSTER, to, t->span, 128, c->loads);
     ptx_block *block = acu_ptx_cluster_block(t->w->block, &to);
     check_chunks(t, block, to);
     return tile;
@@ -329,6 +336,25 @@ static void load(tile_copy *t, unsigned blocks) {
     }
 }
 
+/* An H200 begins at no pixel outside of the bounding box, and stores none unless all of the box is
+ * in the tensor. */
+static void check_box(const tile_copy *t) {
+    const ptx_tensor_map *m = &t->map;
+    for (unsigned i = 1; i + 1 < m->rank; i++) {
+        const int64_t lower = m->lower[i - 1], upper = (int64_t)m->shape[i] + m->upper[i - 1];
+        if (t->walk.at[i] < lower || t->walk.at[i] > upper)
+            acu_ptx_fail(t->w, t->lane, t->op, 715, 0,
+                         "a coordinate is %lld, and the bounding box goes from %lld to %lld: a GPU "
+                         "copies no pixels from a first one outside",
+                         (long long)t->walk.at[i], (long long)lower, (long long)upper);
+        if (!((const tensor_copy *)t->op->more)->loads && (lower < 0 || m->upper[i - 1] > 0))
+            acu_ptx_fail(t->w, t->lane, t->op, 715, 0,
+                         "the bounding box goes from %lld to %lld, beyond the tensor: a GPU stores "
+                         "no pixels of such a box",
+                         (long long)lower, (long long)upper);
+    }
+}
+
 static void copy_lane(ptx_warp *w, const ptx_op *op, unsigned lane) {
     const tensor_copy *c = op->more;
     tile_copy t = {.w = w, .op = op, .lane = lane};
@@ -342,6 +368,8 @@ static void copy_lane(ptx_warp *w, const ptx_op *op, unsigned lane) {
                      "the tile's first coordinate is %lld, or %lld bytes: a GPU copies from "
                      "multiples of 16 bytes alone",
                      (long long)t.walk.at[0], (long long)t.walk.at[0] * t.unit);
+    if (c->im2col)
+        check_box(&t);
     for (unsigned i = 0; c->has_offsets && i + 2 < t.map.rank; i++)
         t.walk.offset[i + 1] = ((const uint16_t *)ptx_at(w, c->offsets[i]))[lane];
     t.address = ptx_lane_address(w, c->shared, lane);
