@@ -3,6 +3,7 @@
 #include "sim/memory/sample.h"
 #include "sim/memory/surface.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Returns the object, with the simulator's lock held, or ends the kernel. */
@@ -44,7 +45,8 @@ static acu_sim_place place_of(acu_sim_geometry geometry, unsigned layer, const f
 
 acu_sim_texel acu_sim_texture_sample(const acu_sim_launch *launch, unsigned long long texture,
                                      acu_sim_geometry geometry, unsigned layer, const float *at) {
-    return acu_sim_texture_sample_level(launch, texture, geometry, layer, at, 0);
+    /* Below all levels: no bias counts where no level is named. */
+    return acu_sim_texture_sample_level(launch, texture, geometry, layer, at, -INFINITY);
 }
 
 acu_sim_texel acu_sim_texture_sample_level(const acu_sim_launch *launch, unsigned long long texture,

@@ -6,6 +6,7 @@
 #include "sim/memory/footprint.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -89,13 +90,11 @@ static enum cudaTextureAddressMode mode_of(enum cudaTextureAddressMode mode, boo
     return normalized || mode == cudaAddressModeBorder ? mode : cudaAddressModeClamp;
 }
 
-/* Returns the texels that are mixed, some 1/256 of a texel beside a coordinate. */
-static axis place_on(float at, int beside, size_t size, enum cudaTextureAddressMode mode,
-                     bool normalized) {
+/* Returns the texels that are mixed, some 1/256 of a texel beside a coordinate in 2^bits parts of
+ * one. */
+static axis place_at(long long x, unsigned bits, int beside, size_t size,
+                     enum cudaTextureAddressMode mode) {
     axis a = {0, {0, 0}, 0, {false, false}};
-    unsigned bits;
-    mode = mode_of(mode, normalized);
-    long long x = texels_of(clean(at), size, mode, normalized, &bits);
     x = ((x - (1ll << (bits - 1)) + (1ll << (bits - 9))) >> (bits - 8)) + beside;
     a.weight = (int)(x & (ONE - 1));
     a.first = a.texel[0] = x >> 8;
@@ -105,6 +104,30 @@ static axis place_on(float at, int beside, size_t size, enum cudaTextureAddressM
     if (a.texel[0] == a.texel[1] && mode == cudaAddressModeClamp)
         a.weight = 0; /* at an edge there is one texel, of which nothing is rounded */
     return a;
+}
+
+/* Does the same for a coordinate of a texture. */
+static axis place_on(float at, int beside, size_t size, enum cudaTextureAddressMode mode,
+                     bool normalized) {
+    unsigned bits;
+    mode = mode_of(mode, normalized);
+    const long long x = texels_of(clean(at), size, mode, normalized, &bits);
+    return place_at(x, bits, beside, size, mode);
+}
+
+/* Returns where a coordinate of a cube's face is, which counts from the middle, where the numbers
+ * nearest to 0 lie, in 2^bits parts of a texel. */
+static long long texels_from_middle(float at, size_t size, unsigned *bits) {
+    *bits = size > 8192 ? 22 : 21;
+    const long long half = 1ll << (*bits - 1);
+    return (floor_of(clean(at) * (double)half) + half) * (long long)size;
+}
+
+/* Returns the texels that are mixed for a coordinate of a cube's face. */
+static axis place_on_side(float at, int beside, size_t size, enum cudaTextureAddressMode mode) {
+    unsigned bits;
+    const long long x = texels_from_middle(at, size, &bits);
+    return place_at(x, bits, beside, size, mode);
 }
 
 /* Returns the texel at a coordinate, or some 1/256 of a texel beside it, which is mirrored then;
@@ -129,8 +152,8 @@ static unsigned choose_face(const float at[3]) {
     return 2 * along + (at[along] < 0);
 }
 
-/* Replaces a direction by a place on a face, or beyond its edges. */
-static void place_on_face(unsigned face, float at[3]) {
+/* Replaces a direction by a place on a face, or beyond its edges: of -1 to 1. */
+static void place_from_middle(unsigned face, float at[3]) {
     const float x = at[0], y = at[1], z = at[2], along = fabsf(at[face / 2]);
     float s = face & 1 ? -x : x, t = -y;
     if (face < 2)
@@ -139,8 +162,15 @@ static void place_on_face(unsigned face, float at[3]) {
         s = x;
         t = face & 1 ? -z : z;
     }
-    at[0] = along > 0 ? s / along * 0.5f + 0.5f : 0.5f;
-    at[1] = along > 0 ? t / along * 0.5f + 0.5f : 0.5f;
+    at[0] = along > 0 ? s / along : 0;
+    at[1] = along > 0 ? t / along : 0;
+}
+
+/* Replaces a direction by a place on a face, or beyond its edges: of 0 to 1. */
+static void place_on_face(unsigned face, float at[3]) {
+    place_from_middle(face, at);
+    at[0] = at[0] * 0.5f + 0.5f;
+    at[1] = at[1] * 0.5f + 0.5f;
 }
 
 /* Replaces a direction by a face and a place on it. */
@@ -221,6 +251,11 @@ static double own_most(const acu_sim_image *image, int component) {
     return most == 32767 && image->format.x == 8 && !is_block ? 127 : most;
 }
 
+/* Returns whether a component is a signed byte that becomes a number of 16 bits. */
+static bool is_wide_byte(const acu_sim_image *image, int component) {
+    return image->is_float && image->most[component] > own_most(image, component);
+}
+
 /* Returns the integer that means 1 in the border: that of bytes, and of blocks with four channels,
  * has 8 bits. */
 static double border_most(const acu_sim_image *image, int component) {
@@ -229,20 +264,36 @@ static double border_most(const acu_sim_image *image, int component) {
     return most == 65535 && image->format.x == 8 && !is_wide ? 255 : most;
 }
 
+/* Returns a number without the bits that a half lacks. */
+static float cut_to_half(float x) {
+    int exponent;
+    (void)frexpf(x, &exponent);
+    exponent = exponent < -13 ? -13 : exponent;
+    return ldexpf(truncf(ldexpf(x, 11 - exponent)), exponent - 11);
+}
+
 /* Returns a component of the border as the texels' format has it: sRGB's colors are those of a
- * byte. Other fractions are rounded towards zero, those of compressed texels to the nearest one,
- * and down between two. */
+ * byte, other fractions are rounded to the nearest one, towards zero between two, of what four bits
+ * more than theirs say, and halves are cut off. */
 static float border_part(const acu_sim_image *image, int component, float x) {
     const double most = border_most(image, component);
     if (acu_sim_image_is_color(image, component))
         return acu_sim_image_srgb_color(x);
     if (!(most > 0))
-        return x;
+        return image->format.x == 16 && !image->is_compressed ? cut_to_half(x) : x;
     const double least = image->most[component] == 32767 ? -1 : 0;
     const double within = (double)x > 1 ? 1 : (double)x > least ? (double)x : least;
-    const double parts = image->is_compressed ? (double)-floor_of(0.5 - within * most)
-                                              : (double)(int64_t)(within * most);
-    return (float)(parts / most);
+    const double one = (most + 1) * 16, fixed = (double)(int64_t)(fabs(within) * one) / one,
+                 parts = (double)-floor_of(0.5 - fixed * most);
+    return (float)((within < 0 ? -parts : parts) / most);
+}
+
+/* Returns what an integer of the border is: the lowest bits, of which texels have as many. */
+static unsigned border_integer(const acu_sim_image *image, unsigned value) {
+    const unsigned unused = 32 - (unsigned)image->format.x;
+    return image->format.f == cudaChannelFormatKindSigned
+               ? (unsigned)((int)(value << unused) >> unused)
+               : value << unused >> unused;
 }
 
 /* Returns the color of the border, of which a texture has as many channels as its texels. A
@@ -252,8 +303,12 @@ static acu_sim_texel border_of(const acu_sim_texture *t, const acu_sim_image *im
     const int channels = 1 + (f->y != 0) + (f->z != 0) + (f->w != 0);
     acu_sim_texel texel = {{0}};
     texel.f[3] = image->is_compressed ? 1 : 0;
+    memcpy(texel.f, t->texture.borderColor, (size_t)channels * sizeof *texel.f);
     for (int i = 0; i < channels; i++)
-        texel.f[i] = border_part(image, i, t->texture.borderColor[i]);
+        if (image->is_float)
+            texel.f[i] = border_part(image, i, texel.f[i]);
+        else
+            texel.u[i] = border_integer(image, texel.u[i]);
     return texel;
 }
 
@@ -339,11 +394,12 @@ static void read_seamless(const acu_sim_image *image, const acu_sim_place *place
     const acu_sim_size size = acu_sim_image_size(image, level);
     const long long n = (long long)size.width;
     float at[3] = {place->at[0], place->at[1], place->at[2]};
-    const unsigned face = face_of(at);
+    const unsigned face = choose_face(at);
     axis axes[2];
     int missing = -1;
+    place_from_middle(face, at);
     for (int i = 0; i < 2; i++) /* in a border nothing is brought back */
-        axes[i] = place_on(at[i], place->beside[i], size.width, cudaAddressModeBorder, true);
+        axes[i] = place_on_side(at[i], place->beside[i], size.width, cudaAddressModeBorder);
     for (int i = 0, corner = is_at_corner(axes, n); corner && i < 2; i++)
         clamp_to_edge(&axes[i], n);
     c->count = 4;
@@ -390,14 +446,47 @@ static size_t prepare(const acu_sim_image *image, const acu_sim_place *place, fl
     at[0] = place->at[0];
     at[1] = place->geometry == ACU_SIM_1D ? 0 : place->at[1];
     at[2] = place->at[2];
-    if (is_cube(place->geometry))
-        face = face_of(at);
+    if (is_cube(place->geometry)) {
+        face = choose_face(at);
+        place_from_middle(face, at);
+    }
     return slice_of(image, place->geometry, place->layer, face);
+}
+
+/* Returns the texel at a coordinate of a cube's face, and beside it; says whether it is the border,
+ * which a seamless cube lacks. */
+static size_t point_from_middle(const acu_sim_texture *t, float at, int beside, size_t size,
+                                enum cudaTextureAddressMode mode, bool *is_outside) {
+    unsigned bits;
+    const long long x = texels_from_middle(at, size, &bits);
+    long long texel = ((x >> (bits - 8)) + beside) >> 8;
+    mode = t->texture.seamlessCubemap ? cudaAddressModeClamp : mode;
+    if (fold(&texel, (long long)size, mode))
+        *is_outside = true;
+    return (size_t)texel;
+}
+
+static acu_sim_texel read_face_point(const acu_sim_texture *t, const acu_sim_image *image,
+                                     const acu_sim_place *place, unsigned level) {
+    const size_t size = acu_sim_image_size(image, level).width;
+    float at[3] = {place->at[0], place->at[1], place->at[2]};
+    const unsigned face = choose_face(at);
+    bool outside = false;
+    size_t where[2];
+    place_from_middle(face, at);
+    for (unsigned i = 0; i < 2; i++)
+        where[i] = point_from_middle(t, at[i], place->beside[i], size, t->texture.addressMode[i],
+                                     &outside);
+    return outside ? border_of(t, image)
+                   : acu_sim_image_texel(image, level, where[0], where[1],
+                                         slice_of(image, place->geometry, place->layer, face));
 }
 
 /* Reads the texel at a place. */
 static acu_sim_texel read_point(const acu_sim_texture *t, const acu_sim_image *image,
                                 const acu_sim_place *place, unsigned level) {
+    if (is_cube(place->geometry))
+        return read_face_point(t, image, place, level);
     const acu_sim_size size = acu_sim_image_size(image, level);
     const size_t sizes[3] = {size.width, size.height, size.depth};
     float at[3];
@@ -429,8 +518,10 @@ static void read_corners(const acu_sim_texture *t, const acu_sim_image *image,
     const size_t slice = prepare(image, place, at);
     axis axes[3] = {{0, {0, 0}, 0, {false, false}}};
     for (unsigned i = 0; i < mixed_dimensions(t, place->geometry); i++)
-        axes[i] = place_on(at[i], place->beside[i], sizes[i], t->texture.addressMode[i],
-                           t->texture.normalizedCoords != 0);
+        axes[i] = is_cube(place->geometry)
+                      ? place_on_side(at[i], place->beside[i], sizes[i], t->texture.addressMode[i])
+                      : place_on(at[i], place->beside[i], sizes[i], t->texture.addressMode[i],
+                                 t->texture.normalizedCoords != 0);
     if (mixed_dimensions(t, place->geometry) == 3)
         set_cube(c->weight, weight_of(of), axes[0].weight, axes[1].weight, axes[2].weight);
     else
@@ -457,16 +548,30 @@ static double widen(double sum) {
     return wide < -32767 ? -32767 : wide;
 }
 
+/* Returns a number, or 0 where a float has fewer bits of it. */
+static double normal(double x) {
+    return fabs(x) < (double)FLT_MIN ? copysign(0, x) : x;
+}
+
+/* Returns what a GPU makes of no number where it mixes: all bits of a half, or of a float. */
+static float no_number(bool is_half) {
+    const unsigned bits = is_half ? 0x7fffe000 : 0x7fffffff;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 /* Rounds what was mixed as a GPU does: fractions to 16 bits, and halves and sRGB to halves. */
 static float round_as(const acu_sim_image *image, int component, double sum) {
     const double most = image->most[component];
     if (most > own_most(image, component))
         return (float)(widen(sum) / most);
     if (most > 0)
-        return (float)((double)floor_of(sum + 0.5) / most);
-    if (image->srgb && image->format.x == 8)
-        return acu_sim_image_half(sum);
-    return image->format.x == 16 ? acu_sim_image_half(sum) : nearest(sum);
+        return (float)(fmax((double)floor_of(sum + 0.5), -most) / most);
+    const bool is_half = image->format.x == 16 || (image->srgb && image->format.x == 8);
+    if (isnan(sum))
+        return no_number(is_half);
+    return is_half ? acu_sim_image_half(sum) : nearest(normal(sum));
 }
 
 /* Returns what is mixed for a component: of fractions the integer. */
@@ -474,18 +579,19 @@ static double component_of(const acu_sim_image *image, const acu_sim_texel *texe
     if (!image->is_float)
         return image->format.f == cudaChannelFormatKindSigned ? (double)texel->i[component]
                                                               : (double)texel->u[component];
-    const double most = own_most(image, component), x = (double)texel->f[component];
+    const double most = own_most(image, component), x = normal((double)texel->f[component]);
     return most > 0 ? (double)floor_of(x * most + 0.5) : x;
 }
 
-/* Returns the unit of which the halves of a square's corners, or sRGB's colors, are multiples where
- * they are mixed, for which they are cut off: halves have 15 bits, colors 8, of which the largest
- * one that weighs something has the highest. Returns 0 where a component is not cut off. */
+/* Returns the unit of which the floats of a square's corners, or sRGB's colors, are multiples where
+ * they are mixed, for which they are cut off: floats have 28 bits, halves 15, colors 8, of which
+ * the largest one that weighs something has the highest. Returns 0 where a component is not cut
+ * off. */
 static double unit_of(const acu_sim_image *image, const corners *c, unsigned first, int component) {
-    const bool is_color = image->srgb && image->format.x == 8, is_half = image->format.x == 16;
+    const bool is_color = image->srgb && image->format.x == 8;
     double most = 0;
     int exponent;
-    if (image->most[component] > 0 || !image->is_float || !(is_color || is_half))
+    if (image->most[component] > 0 || !image->is_float)
         return 0;
     for (unsigned k = first; k < c->count && k < first + 4; k++) {
         const double size = fabs((double)c->texel[k].f[component]);
@@ -496,26 +602,38 @@ static double unit_of(const acu_sim_image *image, const corners *c, unsigned fir
     if (is_color)
         return ldexp(1, acu_sim_image_srgb_exponent(most) - 8);
     (void)frexp(most, &exponent);
-    return ldexp(1, exponent - 15);
+    return ldexp(1, exponent - (image->format.x == 16 ? 15 : 28));
 }
 
 /* Cuts a number off at multiples of a unit, unless that is 0. */
 static double cut_off(double x, double unit) {
-    return unit > 0 && !isnan(x) ? (double)(long long)(x / unit) * unit : x;
+    return unit > 0 && !isnan(x) ? copysign((double)(long long)(x / unit) * unit, x) : x;
 }
 
-/* Adds what the corners weigh together, each `part` of its weight. The sums of a cube's two squares
- * are cut off, too, as the larger one's weighed numbers are. */
-static void add_corners(const acu_sim_image *image, const corners *c, double part, double sums[4]) {
-    for (int i = 0; i < image->channels; i++) {
-        const double units[2] = {unit_of(image, c, 0, i), unit_of(image, c, 4, i)},
-                     wide = units[0] > units[1] ? units[0] : units[1];
-        double squares[2] = {0};
-        for (unsigned k = 0; k < c->count; k++)
-            squares[k / 4] +=
-                cut_off(component_of(image, &c->texel[k], i), units[k / 4]) * c->weight[k];
-        sums[i] += (cut_off(squares[0], wide) + cut_off(squares[1], wide)) * part;
+/* Returns what corners weigh together, each `part` of its weight. The sums of several squares, of a
+ * cube or of two levels, are cut off, too, as the numbers of the one with the largest. */
+static double mixed_sum(const acu_sim_image *image, const corners *c, unsigned levels,
+                        int component, double part) {
+    double squares[4] = {-0.0, -0.0, -0.0, -0.0}, wide = 0, sum = -0.0;
+    for (unsigned n = 0; n < 2 * levels; n++) {
+        const corners *const of = &c[n / 2];
+        const unsigned first = n % 2 * 4;
+        const double unit = unit_of(image, of, first, component);
+        wide = unit > wide ? unit : wide;
+        for (unsigned k = first; k < of->count && k < first + 4; k++)
+            if (of->weight[k])
+                squares[n] +=
+                    cut_off(component_of(image, &of->texel[k], component), unit) * of->weight[k];
     }
+    for (unsigned n = 0; n < 2 * levels; n++)
+        sum += cut_off(squares[n], acu_sim_image_is_color(image, component) ? 0 : wide);
+    return sum * part;
+}
+
+static void add_corners(const acu_sim_image *image, const corners *c, unsigned levels, double part,
+                        double sums[4]) {
+    for (int i = 0; i < image->channels; i++)
+        sums[i] += mixed_sum(image, c, levels, i, part);
 }
 
 /* An H200 rounds integers of 8 and 16 bits to the nearest one, up between two, and those of 32 bits
@@ -534,14 +652,31 @@ static acu_sim_texel mix(const acu_sim_image *image, const double sums[4]) {
     return out;
 }
 
+/* Returns how anisotropic footprints may be. */
+static unsigned anisotropy_of(const acu_sim_texture *t, acu_sim_geometry geometry) {
+    return geometry == ACU_SIM_3D || geometry == ACU_SIM_1D_LAYERED ? 1 : t->texture.maxAnisotropy;
+}
+
+/* Returns a texel as if it had been mixed with others of no weight, as anisotropic textures have
+ * it: signed bytes are numbers of 16 bits, what is no number has all bits. */
+static acu_sim_texel mixed_alone(const acu_sim_image *image, acu_sim_texel texel) {
+    for (int i = 0; i < image->channels; i++)
+        if (image->is_float)
+            texel.f[i] = round_as(image, i, component_of(image, &texel, i));
+    return texel;
+}
+
+/* The sums of what is mixed begin with -0, to which any number can be added. */
 static acu_sim_texel sample_one(const acu_sim_texture *t, const acu_sim_image *image,
                                 const acu_sim_place *place, unsigned level) {
     corners c;
-    double sums[4] = {0};
+    double sums[4] = {-0.0, -0.0, -0.0, -0.0};
     if (!image->mixes)
-        return read_point(t, image, place, level);
+        return anisotropy_of(t, place->geometry) > 1
+                   ? mixed_alone(image, read_point(t, image, place, level))
+                   : read_point(t, image, place, level);
     read_corners(t, image, place, level, true, (share){0, false}, &c);
-    add_corners(image, &c, 1, sums);
+    add_corners(image, &c, 1, 1, sums);
     return mix(image, sums);
 }
 
@@ -560,6 +695,24 @@ static bool place_within(float at, size_t size, bool normalized, size_t *first, 
     return x >= 0 && *first + 1 < size;
 }
 
+/* Mixes floats of which none is cut off; returns false where one may be, or is not normal. */
+static bool mix_close(const float *const texel[4], const int weight[4], unsigned component,
+                      float *out) {
+    enum { MORE = 4 }; /* bits that a sum has more than a float */
+    unsigned least = UINT_MAX, most = 0;
+    double sum = 0;
+    for (unsigned k = 0; k < 4; k++) {
+        unsigned bits;
+        memcpy(&bits, &texel[k][component], sizeof bits);
+        const unsigned exponent = bits >> 23 & 255;
+        least = exponent < least ? exponent : least;
+        most = exponent > most ? exponent : most;
+        sum += (double)texel[k][component] * weight[k];
+    }
+    *out = nearest(sum / ONE);
+    return most - least <= MORE && least && most < 255 && fabsf(*out) >= FLT_MIN;
+}
+
 bool acu_sim_sample_within(const acu_sim_image *image, float x, float y, float out[4]) {
     if (!image->is_flat)
         return false;
@@ -575,26 +728,22 @@ bool acu_sim_sample_within(const acu_sim_image *image, float x, float y, float o
     for (unsigned k = 0; k < 4; k++)
         texel[k] =
             acu_sim_image_floats(image, column + (k & 1), row + (k >> 1), image->first_layer);
-    for (unsigned i = 0; i < image->channels; i++) {
-        double sum = 0;
-        for (unsigned k = 0; k < 4; k++)
-            sum += (double)texel[k][i] * weight[k];
-        out[i] = nearest(sum / ONE);
-    }
+    for (unsigned i = 0; i < image->channels; i++)
+        if (!mix_close(texel, weight, i, &out[i]))
+            return false;
     return true;
 }
 
 /* Samples two levels; `weight` is that of the second one. */
 static acu_sim_texel sample_two(const acu_sim_texture *t, const acu_sim_image *image,
                                 const acu_sim_place *place, unsigned level, int weight) {
-    corners c;
-    double sums[4] = {0};
+    corners c[2];
+    double sums[4] = {-0.0, -0.0, -0.0, -0.0};
     if (image->mixes) {
-        for (int second = 0; second < 2; second++) {
-            read_corners(t, image, place, level + (unsigned)second, true,
-                         (share){weight, second != 0}, &c);
-            add_corners(image, &c, 1, sums);
-        }
+        for (unsigned second = 0; second < 2; second++)
+            read_corners(t, image, place, level + second, true, (share){weight, second != 0},
+                         &c[second]);
+        add_corners(image, c, 2, 1, sums);
         return mix(image, sums);
     }
     const acu_sim_texel a = sample_one(t, image, place, level),
@@ -646,8 +795,8 @@ static long long clamp_level(const acu_sim_texture *t, const acu_sim_image *imag
     const long long least = parts_of(s->minMipmapLevelClamp),
                     most = parts_of(s->maxMipmapLevelClamp);
     const long long last = (long long)(image->level_count - 1) * ONE;
-    parts = parts < least ? least : parts;
     parts = parts > most ? most : parts;
+    parts = parts < least ? least : parts;
     return parts < 0 ? 0 : parts > last ? last : parts;
 }
 
@@ -686,11 +835,6 @@ acu_sim_texel acu_sim_sample_level(const acu_sim_image *image, const acu_sim_pla
 }
 
 /* ---- derivatives ---- */
-
-/* Returns how anisotropic footprints may be. */
-static unsigned anisotropy_of(const acu_sim_texture *t, acu_sim_geometry geometry) {
-    return geometry == ACU_SIM_3D || geometry == ACU_SIM_1D_LAYERED ? 1 : t->texture.maxAnisotropy;
-}
 
 static acu_sim_footprint shape_of(const acu_sim_texture *t, const acu_sim_image *image,
                                   const acu_sim_place *place, const float dx[3],
@@ -740,10 +884,10 @@ static int stretched(const row *r, int way) {
 static void add_beside(const row *r, int x, int y, share of, double part, double sums[4]) {
     corners c;
     acu_sim_place place = *r->place;
-    place.beside[0] = x;
-    place.beside[1] = y;
+    place.beside[0] += x;
+    place.beside[1] += y;
     read_corners(r->t, r->image, &place, r->level, r->image->mixes, of, &c);
-    add_corners(r->image, &c, part, sums);
+    add_corners(r->image, &c, 1, part, sums);
 }
 
 /* Adds one pair, which is the nearer to the middle the less length and width differ. */
@@ -796,7 +940,7 @@ static acu_sim_texel sample_along(const acu_sim_texture *t, const acu_sim_image 
     const long long parts = level_of(t, image, f->level, true);
     const int weight = (int)(parts % ONE),
               stretch = ((int)(ONE * acu_sim_footprint_power(weight)) + 1) / (ONE / ACU_SIM_WAY);
-    double sums[4] = {0};
+    double sums[4] = {-0.0, -0.0, -0.0, -0.0};
     row r = {t, image, place, (unsigned)(parts / ONE), {weight, false}, f->way, stretch};
     add_along(&r, f->longer, sums);
     if (weight) {
@@ -808,10 +952,17 @@ static acu_sim_texel sample_along(const acu_sim_texture *t, const acu_sim_image 
     return mix(image, sums);
 }
 
+/* In three dimensions a GPU takes the differences of coordinates, where large ones lose them. */
 acu_sim_texel acu_sim_sample_grad(const acu_sim_image *image, const acu_sim_place *place,
                                   const float dx[3], const float dy[3]) {
     const acu_sim_texture *t = image->texture;
-    const acu_sim_footprint f = footprint_of(t, image, place, dx, dy);
+    float ways[2][3];
+    const bool is_space = place->geometry == ACU_SIM_3D;
+    for (int i = 0; i < 3; i++) {
+        ways[0][i] = is_space ? place->at[i] + dx[i] - place->at[i] : dx[i];
+        ways[1][i] = is_space ? place->at[i] + dy[i] - place->at[i] : dy[i];
+    }
+    const acu_sim_footprint f = footprint_of(t, image, place, ways[0], ways[1]);
     return f.longer && image->is_float ? sample_along(t, image, place, &f)
                                        : sample_level(image, place, f.level, true);
 }
@@ -856,7 +1007,12 @@ acu_sim_texel acu_sim_sample_gather(const acu_sim_image *image, const acu_sim_pl
     corners c;
     acu_sim_texel out;
     read_corners(image->texture, plain, place, 0, true, (share){0, false}, &c);
-    for (unsigned i = 0; i < 4; i++) /* counterclockwise from the lower left one */
-        out.u[i] = c.texel[(i == 1 || i == 2 ? 1u : 0u) | (i < 2 ? 2u : 0u)].u[component];
+    for (unsigned i = 0; i < 4; i++) { /* counterclockwise from the lower left one */
+        const acu_sim_texel *const from =
+            &c.texel[(i == 1 || i == 2 ? 1u : 0u) | (i < 2 ? 2u : 0u)];
+        out.u[i] = from->u[component];
+        if (is_wide_byte(plain, (int)component))
+            out.f[i] = round_as(plain, (int)component, component_of(plain, from, (int)component));
+    }
     return out;
 }

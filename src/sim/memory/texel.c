@@ -85,7 +85,7 @@ static meaning meaning_of(const acu_sim_image *image) {
 }
 
 static double most_of(const acu_sim_image *image, int component) {
-    const bool is_alpha = component == 3 && image->format.x == 8; /* which is not sRGB's */
+    const bool is_alpha = image->format.x == 8 && !acu_sim_image_is_color(image, component);
     return image->means == FRACTION_UNSIGNED && (!image->srgb || is_alpha) ? 65535
            : image->means == FRACTION_SIGNED                               ? 32767
                                                                            : 0;
@@ -220,10 +220,12 @@ const float *acu_sim_image_floats(const acu_sim_image *image, size_t x, size_t y
 
 float acu_sim_half_to_float(unsigned half) {
     const unsigned exponent = half >> 10 & 31, fraction = half & 1023;
-    float value = exponent == 0    ? ldexpf((float)fraction, -24)
-                  : exponent == 31 ? (fraction ? NAN : INFINITY)
-                                   : ldexpf((float)(fraction | 1024), (int)exponent - 25);
-    return half & 0x8000u ? -value : value;
+    const unsigned sign = half >> 15 << 31, special = sign | 0x7f800000u | fraction << 13;
+    float value = exponent == 0 ? ldexpf((float)fraction, -24)
+                                : ldexpf((float)(fraction | 1024), (int)exponent - 25);
+    if (exponent == 31) /* no number keeps its bits */
+        memcpy(&value, &special, sizeof value);
+    return exponent < 31 && sign ? -value : value;
 }
 
 /* Such numbers have 11 bits, and none less than 2^-24. In the middle of two the one further away
@@ -234,7 +236,7 @@ float acu_sim_image_half(double value) {
     exponent = exponent < -13 ? -13 : exponent;
     const double parts = ldexp(value < 0 ? -value : value, 11 - exponent) + 0.5;
     const double whole = parts < 0x1p40 ? (double)(long long)parts : parts;
-    return (float)ldexp(value < 0 ? -whole : whole, exponent - 11);
+    return (float)copysign(ldexp(whole, exponent - 11), value);
 }
 
 /* What an H200 makes of sRGB's 256 values: halves, of which some have 8 bits only. */
@@ -291,8 +293,7 @@ static float fraction_of(const acu_sim_image *image, unsigned raw, int whole) {
     const float most = (float)((1u << (image->format.x - 1)) - 1u);
     if (image->means == FRACTION_UNSIGNED)
         return (float)raw / (most * 2 + 1);
-    return (float)whole < -most && !(image->mixes && image->format.x == 8) ? -1
-                                                                           : (float)whole / most;
+    return (float)whole < -most && !image->mixes ? -1 : (float)whole / most;
 }
 
 static acu_sim_texel decode(const acu_sim_image *image, const char *bits) {

@@ -45,9 +45,9 @@ acu_sim_size acu_sim_image_size(const acu_sim_image *image, unsigned level);
 float acu_sim_half_to_float(unsigned half);
 /* Rounds to a number that 16 bits can represent. */
 float acu_sim_image_half(double value);
-/* Returns whether a component is one of sRGB's colors. */
+/* Returns whether a component is one of sRGB's colors: the last one of several is none. */
 static inline bool acu_sim_image_is_color(const acu_sim_image *image, int component) {
-    return image->has_colors && component < 3;
+    return image->has_colors && (component == 0 || component + 1 < image->channels);
 }
 /* Returns the color of the nearest of sRGB's 256 values. */
 float acu_sim_image_srgb_color(float color);

@@ -253,8 +253,9 @@ void acu_ptx_lower_tex(ptx_lowering *l, const ptx_instruction *i) {
     unsigned next = read_operands(l, i, r);
     if (way == LEVEL && i->operand_count <= next)
         refuse_operands(l);
-    r->level =
-        way == LEVEL ? acu_ptx_source(l, &i->operands[next++], at) : acu_ptx_constant(l, 0, 4);
+    const unsigned below_all = 0xff800000; /* -infinity: no bias counts where no level is named */
+    r->level = way == LEVEL ? acu_ptx_source(l, &i->operands[next++], at)
+                            : acu_ptx_constant(l, at == PTX_S32 ? 0 : below_all, 4);
     emit_reading(l, i, next, r);
 }
 
