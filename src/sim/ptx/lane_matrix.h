@@ -15,8 +15,9 @@ enum { EIGHT = 8 };
 
 /* ---- numbers, taken apart ---- */
 
-/* Exponents: of zero, which is smaller than any other; and the smallest that a sum has. */
-enum { NO_EXPONENT = -1000, LEAST_EXPONENT = -126 };
+/* Exponents: of zero, which is smaller than any other; and the smallest that a sum has, as an H200
+ * says: the 25 bits behind it keep what 2^-149 has no bits for. */
+enum { NO_EXPONENT = -1000, LEAST_EXPONENT = -133 };
 
 /* A number is s * 2^e, where s is from 1 to 2, or less than 1 if it is subnormal. */
 typedef struct tile_numbers {
@@ -87,7 +88,7 @@ static inline uint32_t f32_of_sum(double value, uint32_t kept) {
     return bits << 1 ? bits : 0;
 }
 
-/* To the nearest. */
+/* To the nearest; what becomes zero has no sign. */
 static inline uint32_t f16_of_sum(double value) {
     uint64_t bits = bits_of_double(value);
     int32_t exponent = (int32_t)(bits >> 52 & 0x7ff) - 1023;
@@ -96,7 +97,8 @@ static inline uint32_t f16_of_sum(double value) {
     double units = double_of((uint64_t)(exponent + 1023 + 42) << 52);
     uint64_t count = bits_of_double(fabs(value) + units) & 0xfff;
     uint64_t size = ((uint64_t)(exponent + 14) << 10) + count;
-    return (uint32_t)(bits >> 63) << 15 | (uint32_t)(size > 0x7c00 ? 0x7c00 : size);
+    const uint32_t sign = size ? (uint32_t)(bits >> 63) << 15 : 0;
+    return sign | (uint32_t)(size > 0x7c00 ? 0x7c00 : size);
 }
 
 /* ---- sums of floats ---- */
