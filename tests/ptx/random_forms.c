@@ -6,14 +6,15 @@
  * so that new ones change no kernel. A program of the driver API, which runs on a GPU as on the
  * simulator:
  *
- *     ptx_random_forms ANSWERS LIBRARY                       compare all kernels of the answers
- *     ptx_random_forms ANSWERS LIBRARY numbers FIRST COUNT   print a number of what each stores,
- * with all of the compiler's optimizations, and with none ptx_random_forms ANSWERS LIBRARY trace
- * FIRST COUNT     print a number of the registers behind each statement of a kernel's own
- *     ptx_random_forms ANSWERS LIBRARY registers NUMBER STATEMENT   print these registers
- *     ptx_random_forms ANSWERS LIBRARY stored NUMBER LEVEL   print what it stores at its end
- *     ptx_random_forms ANSWERS write NUMBER                  print the kernel
- *     ptx_random_forms - forms                               print the list of all forms
+ *     ptx_random_forms ANSWERS LIBRARY                      compare all kernels of the answers
+ *     ptx_random_forms ANSWERS LIBRARY numbers FIRST COUNT  print a number of what each stores
+ *     ptx_random_forms ANSWERS LIBRARY trace FIRST COUNT    print one behind each statement
+ *     ptx_random_forms ANSWERS LIBRARY registers NUMBER STATEMENT   print the registers there
+ *     ptx_random_forms ANSWERS LIBRARY stored NUMBER LEVEL  print what it stores at its end
+ *     ptx_random_forms ANSWERS write NUMBER                 print the kernel
+ *     ptx_random_forms - forms                              print the list of all forms
+ *
+ * Numbers are printed for all of the compiler's optimizations, and for none.
  */
 #include "form_cases.h"
 

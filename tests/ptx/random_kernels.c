@@ -2,14 +2,14 @@
  * Random kernels (random_kernels.h), compared with what a GPU computed. A program of the driver
  * API, which runs on a GPU as on the simulator (how the answers were got: README.md):
  *
- *     ptx_random_kernels ANSWERS LIBRARY               compare all kernels of the answers
- *     ptx_random_kernels - LIBRARY numbers FIRST COUNT   print a number of what each logs, with all
- * of the compiler's optimizations, and with none
- *     ptx_random_kernels - LIBRARY parts FIRST COUNT   print a number of what each statement logs
- *     ptx_random_kernels PARTS LIBRARY ask FIRST COUNT   print the numbers, and what the statements
- * log that differ from those parts
+ *     ptx_random_kernels ANSWERS LIBRARY                compare all kernels of the answers
+ *     ptx_random_kernels - LIBRARY numbers FIRST COUNT  print a number of what each logs
+ *     ptx_random_kernels - LIBRARY parts FIRST COUNT    print one of what each statement logs
+ *     ptx_random_kernels PARTS LIBRARY ask FIRST COUNT  print what differs from those parts
  *     ptx_random_kernels - LIBRARY logged NUMBER STATEMENT   print what a statement logs
- *     ptx_random_kernels - write NUMBER                print the kernel
+ *     ptx_random_kernels - write NUMBER                 print the kernel
+ *
+ * Numbers are printed for all of the compiler's optimizations, and for none.
  */
 #include "random_kernels.h"
 
