@@ -23,7 +23,7 @@ def main() -> None:
     instructions = list(dict.fromkeys(row[4] for row in rows if "%q" not in row[4]))
     for first in range(0, len(instructions), AT_A_TIME):
         body = "\n".join(instructions[first : first + AT_A_TIME])
-        (folder / f"cells_{first}.ptx").write_text(HEAD.format("sm_90a") + body + "\nLABEL: ret;\n}\n")
+        (folder / f"cells_{first}.ptx").write_text(HEAD.format("9.0", "sm_90a") + body + "\nLABEL: ret;\n}\n")
 
 
 if __name__ == "__main__":
