@@ -255,10 +255,12 @@ int main(int count, char **words) {
             counts_work = false;
         else if (strcmp(words[n], "--only") == 0 && n + 1 < count)
             only = words[++n];
-        else if (strcmp(words[n], "--behind") == 0 && n + 1 < count && atoi(words[n + 1]) > 0)
-            behind = (unsigned)atoi(words[++n]);
+        else if (strcmp(words[n], "--behind") == 0 && n + 1 < count)
+            behind = (unsigned)strtoul(words[++n], NULL, 10);
         else
             has_pocl = pocl_open(words[n]);
+    if (!behind)
+        return 2;
     for (unsigned n = 0; n < 3; n++) {
         host[n] = malloc(VECTOR * sizeof *host[n]);
         for (size_t i = 0; host[n] && i < VECTOR; i++)
