@@ -259,8 +259,10 @@ int main(int count, char **words) {
             behind = (unsigned)strtoul(words[++n], NULL, 10);
         else
             has_pocl = pocl_open(words[n]);
-    if (!behind)
+    if (!behind) {
+        fprintf(stderr, "--behind needs a number of launches, from 1 on\n");
         return 2;
+    }
     for (unsigned n = 0; n < 3; n++) {
         host[n] = malloc(VECTOR * sizeof *host[n]);
         for (size_t i = 0; host[n] && i < VECTOR; i++)

@@ -300,7 +300,6 @@ void acu_jit_forget_masks(ptx_making *m);
  * until something needs its bits; false: it is not in vectors, or not all of it is such a result.
  */
 bool acu_jit_leave_rough(ptx_making *m, ptx_slot slot);
-bool acu_jit_is_rough(const ptx_making *m, ptx_slot slot);
 /* Gives the NaN of a value the bits that a GPU's have; uses k3, or JIT_T2. */
 void acu_jit_smooth(ptx_making *m, ptx_slot slot);
 void acu_jit_smooth_group(ptx_making *m, unsigned group);

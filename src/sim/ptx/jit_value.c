@@ -117,11 +117,6 @@ void acu_jit_smooth(ptx_making *m, ptx_slot slot) {
         acu_jit_smooth_group(m, (unsigned)g);
 }
 
-bool acu_jit_is_rough(const ptx_making *m, ptx_slot slot) {
-    const int g = find(m, slot, 0);
-    return g >= 0 && m->groups[g].is_rough;
-}
-
 bool acu_jit_leave_rough(ptx_making *m, ptx_slot slot) {
     const int g = find(m, slot, 0);
     if (g >= 0 && !m->masked_by_guard)

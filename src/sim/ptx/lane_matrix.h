@@ -15,8 +15,8 @@ enum { EIGHT = 8 };
 
 /* ---- numbers, taken apart ---- */
 
-/* Exponents: of zero, which is smaller than any other; and the smallest that a sum has, as an H200
- * says: the 25 bits behind it keep what 2^-149 has no bits for. */
+/* Exponents: of zero, which is smaller than any other; and the smallest that a sum has, as an
+ * H200's answers show: with 25 bits below it a sum keeps parts of 2^-149, the smallest f32. */
 enum { NO_EXPONENT = -1000, LEAST_EXPONENT = -133 };
 
 /* A number is s * 2^e, where s is from 1 to 2, or less than 1 if it is subnormal. */
