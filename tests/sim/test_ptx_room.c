@@ -1,6 +1,7 @@
 /* How many blocks of a grid are alive at a time, where the device runs few; threads that help. */
 #define _DEFAULT_SOURCE
 #include "sim/ptx/crew.h"
+#include "sim/ptx/division.h"
 #include "sim/ptx/grid.h"
 #include "sim/ptx/lower.h"
 #include "sim/ptx/parse.h"
@@ -179,6 +180,83 @@ static void pieces_are_taken_once(void **state) {
     }
 }
 
+/* ---- clusters that workers divide ---- */
+
+/* The second worker begins in the middle; what the first one has not taken is divided again. */
+static void a_division_is_halved(void **state) {
+    (void)state;
+    enum { COUNT = 1000 };
+    ptx_division *division = acu_ptx_division_new(COUNT, 2, false);
+    assert_non_null(division);
+    const unsigned a = acu_ptx_division_join(division), b = acu_ptx_division_join(division);
+    uint64_t first = 0, last = 0, taken = 0, from = 0;
+    assert_true(acu_ptx_division_take(division, a, &first, &last));
+    assert_int_equal(first, 0);
+    assert_int_equal(last, COUNT / 8);
+    taken = last;
+    assert_true(acu_ptx_division_take(division, b, &from, &last));
+    assert_int_equal(from, COUNT / 8 + (COUNT - COUNT / 8) / 2);
+    taken += last - from;
+    while (!acu_ptx_division_is_empty(division)) {
+        assert_true(acu_ptx_division_take(division, a, &first, &last));
+        taken += last - first;
+    }
+    assert_int_equal(taken, COUNT);
+    first = last = 7;
+    assert_false(acu_ptx_division_take(division, b, &first, &last));
+    assert_int_equal(first, 7);
+    assert_int_equal(last, 7);
+    acu_ptx_division_free(division);
+}
+
+static void a_division_in_order(void **state) {
+    (void)state;
+    enum { COUNT = 300 };
+    ptx_division *division = acu_ptx_division_new(COUNT, 3, true);
+    assert_non_null(division);
+    uint64_t first, last;
+    for (unsigned n = 0; n < 3; n++)
+        assert_int_equal(acu_ptx_division_join(division), n);
+    for (unsigned n = 0; n < COUNT; n++) {
+        assert_true(acu_ptx_division_take(division, n % 3, &first, &last));
+        assert_int_equal(first, n);
+        assert_int_equal(last, n + 1);
+    }
+    assert_true(acu_ptx_division_is_empty(division));
+    assert_false(acu_ptx_division_take(division, 0, &first, &last));
+    acu_ptx_division_free(division);
+}
+
+enum { CLUSTERS = 5000 };
+
+typedef struct divided {
+    ptx_division *division;
+    atomic_uchar taken[CLUSTERS];
+} divided;
+
+static void take_clusters(void *data) {
+    divided *d = data;
+    const unsigned worker = acu_ptx_division_join(d->division);
+    for (uint64_t first, last; acu_ptx_division_take(d->division, worker, &first, &last);)
+        for (; first < last; first++)
+            atomic_fetch_add(&d->taken[first], 1);
+}
+
+static void clusters_are_taken_once(void **state) {
+    (void)state;
+    static divided d;
+    for (unsigned n = 0; n < 300; n++) {
+        const unsigned workers = 1 + n % 5, count = n % 3 ? CLUSTERS : 1 + n;
+        memset(&d, 0, sizeof d);
+        d.division = acu_ptx_division_new(count, workers, n % 4 == 3);
+        assert_non_null(d.division);
+        acu_ptx_crew_run(take_clusters, &d, workers, count);
+        for (unsigned i = 0; i < CLUSTERS; i++)
+            assert_int_equal(atomic_load(&d.taken[i]), i < count);
+        acu_ptx_division_free(d.division);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_block_at_a_time),
@@ -190,6 +268,9 @@ int main(void) {
         cmocka_unit_test(long_loops_before_barriers),
         cmocka_unit_test(a_grid_that_fails),
         cmocka_unit_test(pieces_are_taken_once),
+        cmocka_unit_test(a_division_is_halved),
+        cmocka_unit_test(a_division_in_order),
+        cmocka_unit_test(clusters_are_taken_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /*
- * The blocks of a launch. Workers take them from a counter; a worker whose blocks all wait for
+ * The blocks of a launch, which workers divide among themselves. A worker whose blocks all wait for
  * other blocks begins another one beside them, as long as the device runs so many at a time, so
  * that blocks may wait for each other. A worker that has no block, and finds no room for one, waits
  * until another one's cluster ends.
@@ -8,6 +8,7 @@
 
 #include "sim/ptx/block.h"
 #include "sim/ptx/crew.h"
+#include "sim/ptx/division.h"
 #include "sim/ptx/jit.h"
 #include "sim/ptx/special.h"
 
@@ -20,12 +21,10 @@
 
 struct ptx_grid {
     const ptx_launch *launch;
-    char *bank;            /* of the launch */
-    _Atomic uint64_t next; /* the next cluster */
-    uint64_t count;
-    unsigned workers;    /* at most */
-    unsigned size;       /* blocks of a cluster */
-    unsigned most;       /* blocks that may be alive; 0: all */
+    char *bank;             /* of the launch */
+    ptx_division *division; /* clusters that no worker has taken */
+    unsigned size;          /* blocks of a cluster */
+    unsigned most;          /* blocks that may be alive; 0: all */
     atomic_uint alive;   /* blocks that have begun, and whose cluster has not ended; with `most` */
     atomic_uint waiting; /* workers that wait for room */
     pthread_cond_t changed; /* for them: there is room, or the grid has failed */
@@ -159,31 +158,11 @@ static ptx_block *take_block(ptx_worker *worker) {
     return block;
 }
 
-/* Returns how many clusters a worker takes of those that are left: many neighbours, because a
- * processor reads lines ahead that another one would write; few at the end, which all workers reach
- * at about the same time; one where blocks may wait for others, which then begin in their order. */
-static uint64_t at_once(const ptx_grid *grid, uint64_t left) {
-    enum { MOST = 128, OF_A_WORKER = 8 };
-    if (grid->launch->code->spins)
-        return 1;
-    const uint64_t part = left / ((uint64_t)grid->workers * OF_A_WORKER);
-    return part < 1 ? 1 : part > MOST ? MOST : part;
-}
-
 /* Returns whether the worker has a cluster to begin: those that it took, or else the next ones. */
 static bool take_clusters(ptx_worker *worker) {
-    ptx_grid *grid = worker->grid;
-    if (worker->next < worker->last)
-        return true;
-    uint64_t next = atomic_load(&grid->next), last;
-    do {
-        if (next >= grid->count)
-            return false;
-        last = next + at_once(grid, grid->count - next);
-    } while (!atomic_compare_exchange_weak(&grid->next, &next, last));
-    worker->next = next;
-    worker->last = last;
-    return true;
+    return worker->next < worker->last ||
+           acu_ptx_division_take(worker->grid->division, worker->number, &worker->next,
+                                 &worker->last);
 }
 
 /* Begins the blocks of the next cluster, for which the worker has taken room, and which come before
@@ -380,6 +359,7 @@ static ptx_worker *make_worker(ptx_grid *grid) {
     for (unsigned n = 0; n < PTX_CACHED; n++)
         worker->cached[n].base = UINT64_MAX;
     worker->grid = grid;
+    worker->number = acu_ptx_division_join(grid->division);
     worker->launch = grid->launch;
     worker->bank = grid->bank;
     worker->first_cycle = grid->launch->cycles ? *grid->launch->cycles : 0;
@@ -396,7 +376,7 @@ static ptx_worker *make_worker(ptx_grid *grid) {
 /* Does what each worker does. */
 static void work_on(ptx_grid *grid) {
     const ptx_launch *launch = grid->launch;
-    if (atomic_load(&grid->next) >= grid->count) /* this thread came too late */
+    if (acu_ptx_division_is_empty(grid->division)) /* this thread came too late */
         return;
     ptx_worker *worker = make_worker(grid);
     ptx_fault none = {.code = 2};
@@ -435,21 +415,24 @@ int acu_ptx_grid_run(const ptx_launch *launch, ptx_fault *fault) {
     *fault = (ptx_fault){.code = 2};
     const unsigned *size = launch->cluster;
     grid.size = size[0] * size[1] * size[2];
-    grid.count = (uint64_t)launch->grid[0] / size[0] * (launch->grid[1] / size[1]) *
-                 (launch->grid[2] / size[2]);
-    grid.most = grid.count * grid.size > launch->resident ? launch->resident : 0;
-    grid.workers = launch->workers ? launch->workers : acu_ptx_crew_most();
-    grid.bank = aligned_alloc(64, launch->code->launch_bytes + 64);
-    if (!grid.bank)
-        return 2;
-    acu_ptx_fill_launch(launch, grid.bank);
+    const uint64_t count = (uint64_t)launch->grid[0] / size[0] * (launch->grid[1] / size[1]) *
+                           (launch->grid[2] / size[2]);
+    grid.most = count * grid.size > launch->resident ? launch->resident : 0;
     const ptx_watch *watch = &launch->code->watch;
-    acu_ptx_crew_run(work, &grid, watch->checks || watch->stop_line ? 1 : launch->workers,
-                     grid.count);
+    const unsigned workers = watch->checks || watch->stop_line ? 1
+                             : launch->workers                 ? launch->workers
+                                                               : acu_ptx_crew_most();
+    grid.division = acu_ptx_division_new(count, workers, launch->code->spins);
+    grid.bank = aligned_alloc(64, launch->code->launch_bytes + 64);
+    if (grid.division && grid.bank) {
+        acu_ptx_fill_launch(launch, grid.bank);
+        acu_ptx_crew_run(work, &grid, workers, count);
+        *fault = grid.fault;
+    }
+    acu_ptx_division_free(grid.division);
     free(grid.bank);
     pthread_cond_destroy(&grid.changed);
     pthread_mutex_destroy(&grid.lock);
-    *fault = grid.fault;
     atomic_fetch_add_explicit(&((ptx_code *)(uintptr_t)launch->code)->executed, grid.executed,
                               memory_order_relaxed);
     if (launch->executed)

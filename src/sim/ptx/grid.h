@@ -208,6 +208,7 @@ struct ptx_worker {
     const ptx_launch *launch;
     ptx_grid *grid;
     char *bank;            /* of the launch */
+    unsigned number;       /* in the division */
     uint64_t next, last;   /* clusters that it took, and that have not begun */
     ptx_block *blocks;     /* that are alive */
     ptx_block *last_block; /* of these, if there are any */
