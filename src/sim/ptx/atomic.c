@@ -52,12 +52,14 @@ static inline uint64_t add_f32(uint64_t a, uint64_t b, bool shared) {
 }
 
 /* Of two NaN the sum is the one that is added. Global memory keeps it as it is, also a signalling
- * one; the instruction makes it quiet, and may take the other one, as ptxas orders its operands. */
+ * one; the instruction makes it quiet, and may take the other one, as ptxas orders its operands.
+ * The sum of both infinities is a NaN with a sign, which not every processor gives it. */
 static inline uint64_t add_f64(uint64_t a, uint64_t b, bool shared) {
-    const uint64_t quiet = shared ? UINT64_C(1) << 51 : 0;
-    return is_nan_f64(b)   ? b | quiet
-           : is_nan_f64(a) ? a | quiet
-                           : bits_of_double(double_of(a) + double_of(b));
+    const uint64_t quiet_bit = shared ? UINT64_C(1) << 51 : 0;
+    const double x = double_of(a), y = double_of(b);
+    return is_nan_f64(b)   ? b | quiet_bit
+           : is_nan_f64(a) ? a | quiet_bit
+                           : bits_of_double(number_of_two(x + y, x, y));
 }
 
 /* Combines numbers of 16 bits. */
