@@ -7,8 +7,8 @@
 
 static void put_async(void) {
     static const unsigned sizes[] = {4, 8, 16};
-    const unsigned size = sizes[below(3)],
-                   at = (16 * below(REGION / 16 - LANES)) + below(16) / size * size;
+    const unsigned size = sizes[below(3)], quad = below(REGION / 16 - LANES),
+                   at = 16 * quad + below(16) / size * size;
     const unsigned place = below(OWN / 16) * 16, step = 16 * (1 + below(4)), way = below(4),
                    to = any('r', 4);
     const bool is_global = size == 16 && one_of(2);
@@ -18,8 +18,9 @@ static void put_async(void) {
     if (way == 1)
         put("and.b32 %%x1, %%r%u, %u;\nmin.u32 %%x1, %%x1, %u;\n", any('r', 1), 2 * size - 1, size);
     put_guard(LANE);
-    put("cp.async.%s.shared%s.global%s [%%so+%u], [%%y2], %u", is_global ? "cg" : "ca",
-        one_of(2) ? "::cta" : "", one_of(3) ? ".L2::128B" : "", place, size);
+    const char *const fetches = one_of(3) ? ".L2::128B" : "", *const of = one_of(2) ? "::cta" : "";
+    put("cp.async.%s.shared%s.global%s [%%so+%u], [%%y2], %u", is_global ? "cg" : "ca", of, fetches,
+        place, size);
     if (way == 1)
         put(", %%x1");
     else if (way == 2)
@@ -162,8 +163,9 @@ static void put_bulk(void) {
     const unsigned bytes = 16 * (1 + below(WARP_BYTES / 16)), way = below(2), at = 16 * below(128);
     if (way == 0) { /* from global memory */
         put_fill("shared", WARP_BYTES, BITS, ANY);
+        const unsigned from = at + below(20) * REGION_STEP, step = 16 * (1 + below(32));
         put("mad.lo.u32 %%x1, %%gw, %u, %u;\ncvt.u64.u32 %%y2, %%x1;\nadd.u64 %%y2, %%y2, %%y0;\n",
-            16 * (1 + below(32)), at + below(20) * REGION_STEP);
+            step, from);
         put("@%%l0 mbarrier.arrive.expect_tx.shared.b64 _, [%%wb], %u;\n"
             "@%%l0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%%ws], "
             "[%%y2], %u, [%%wb];\n",

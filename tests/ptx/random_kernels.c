@@ -8,6 +8,8 @@
  *     ptx_random_kernels PARTS LIBRARY ask FIRST COUNT  print what differs from those parts
  *     ptx_random_kernels - LIBRARY logged NUMBER STATEMENT   print what a statement logs
  *     ptx_random_kernels - write NUMBER                 print the kernel
+ *     ptx_random_kernels - texts FIRST COUNT            print a number of all kernels' texts and
+ * images
  *
  * Numbers are printed for all of the compiler's optimizations, and for none.
  */
@@ -38,6 +40,8 @@ static unsigned part_count, logged;
 
 /* ---- chance ---- */
 
+/* Each draw is a statement or a declarator of its own: which of two that are in one expression
+ * comes first would be the compiler's choice. */
 unsigned below(unsigned limit) {
     random_state ^= random_state << 13;
     random_state ^= random_state >> 7;
@@ -171,12 +175,11 @@ void put_log(char letter, unsigned first, unsigned count) {
 }
 
 void put_guard(scope of) {
-    if (one_of(4))
-        put("@%s%%%c%u ", one_of(2) ? "!" : "",
-            of == LANE   ? 'p'
-            : of == WARP ? 'w'
-                         : 'b',
-            below(FLAGS));
+    if (!one_of(4))
+        return;
+    const unsigned flag = below(FLAGS);
+    const char *const negated = one_of(2) ? "!" : "";
+    put("@%s%%%c%u ", negated, of == LANE ? 'p' : of == WARP ? 'w' : 'b', flag);
 }
 
 /* ---- statements ---- */
@@ -210,11 +213,10 @@ static void put_choice(scope of, unsigned depth) {
     const unsigned label = new_label(), flag = below(FLAGS);
     const scope within = (scope)below(of + 1u);
     put("@!%%%c%u bra ELSE%u;\n", within == LANE ? 'p' : within == WARP ? 'w' : 'b', flag, label);
-    const scope inside = within == CLUSTER ? CLUSTER : within;
-    put_statements(inside, depth + 1, 1 + below(3));
+    put_statements(within, depth + 1, 1 + below(3));
     if (one_of(2)) {
         put("bra END%u;\nELSE%u:\n", label, label);
-        put_statements(inside, depth + 1, 1 + below(3));
+        put_statements(within, depth + 1, 1 + below(3));
     } else {
         put("ELSE%u:\n", label);
     }
@@ -374,6 +376,18 @@ static uint64_t add_bytes(uint64_t number, const unsigned char *bytes, size_t si
     return number;
 }
 
+static uint64_t add_image(uint64_t number, const image *i) {
+    char what[512];
+    const int size = snprintf(
+        what, sizeof what,
+        "%d %u %u %u %u %u %u %d %d %d %d %d %d %d %d %u %a %a %a %a %a %a %a %d %d %d\n",
+        (int)i->shape, i->format, i->channels, i->width, i->height, i->depth, i->levels,
+        i->is_surface, i->normalized, i->as_integer, i->linear, i->linear_levels, i->gathers,
+        i->srgb, i->seamless, i->anisotropy, i->bias, i->least, i->most, i->border[0], i->border[1],
+        i->border[2], i->border[3], i->modes[0], i->modes[1], i->modes[2]);
+    return add_bytes(number, (const unsigned char *)what, (size_t)size);
+}
+
 static uint64_t number_of_part(const unsigned char *log, const struct part *part) {
     uint64_t number = UINT64_C(0xcbf29ce484222325);
     for (unsigned lane = 0; lane < LANES; lane++)
@@ -407,6 +421,20 @@ static uint64_t run(uint64_t number, unsigned level) {
 }
 
 /* ---- commands ---- */
+
+/* Prints one number of the texts of kernels and of their images, which is the same by whatever
+ * compiler this program was made. */
+static void print_texts(uint64_t first, uint64_t count) {
+    uint64_t sum = UINT64_C(0xcbf29ce484222325);
+    for (uint64_t number = first; number < first + count; number++) {
+        free(text);
+        text = text_of(number);
+        sum = add_bytes(sum, (const unsigned char *)text, strlen(text));
+        for (unsigned n = 0; n < IMAGES; n++)
+            sum = add_image(sum, &images[n]);
+    }
+    printf("%016llx\n", (unsigned long long)sum);
+}
 
 static int print_numbers(uint64_t first, uint64_t count) {
     for (uint64_t number = first; number < first + count; number++) {
@@ -517,6 +545,8 @@ int main(int argc, char **argv) {
     if (argc == 4 && strcmp(argv[2], "write") == 0) {
         text = text_of(strtoull(argv[3], NULL, 10));
         fputs(text, stdout);
+    } else if (argc == 5 && strcmp(argv[2], "texts") == 0) {
+        print_texts(strtoull(argv[3], NULL, 10), strtoull(argv[4], NULL, 10));
     } else {
         result = use_device(argc, argv, answers);
     }
