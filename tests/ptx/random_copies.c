@@ -118,7 +118,7 @@ static void put_barrier(void) {
 /* ---- copies of many bytes ---- */
 
 /* Waits for the phase of the warp's barrier, but not for ever; then it has the next one. */
-static void put_wait(void) {
+void put_wait(void) {
     const unsigned label = new_label();
     put("{\n.reg .pred %%k;\n.reg .b32 %%n;\nmov.b32 %%n, 0;\n"
         "WAIT%u: mbarrier.try_wait.parity.shared.b64 %%k, [%%wb], %%ph;\n@%%k bra CAME%u;\n"
@@ -128,7 +128,7 @@ static void put_wait(void) {
 }
 
 /* Logs words of the warp's shared memory, or global memory. */
-static void put_read(const char *space, unsigned bytes) {
+void put_read(const char *space, unsigned bytes) {
     const unsigned to = any('r', 4), count = bytes >= 512 ? 4 : 1;
     put("bar.warp.sync 0xffffffff;\nmad.lo.u32 %%x1, %%lane, %u, 0;\n", 4 * count);
     if (strcmp(space, "global") == 0)
@@ -142,7 +142,7 @@ static void put_read(const char *space, unsigned bytes) {
 }
 
 /* Fills the warp's memory: each lane has a quad of each 512 bytes. */
-static void put_fill(const char *space, unsigned bytes, format of, kind which) {
+void put_fill(const char *space, unsigned bytes, format of, kind which) {
     const bool is_global = strcmp(space, "global") == 0;
     const unsigned first = any('r', 4);
     put("bar.warp.sync 0xffffffff;\n");
@@ -208,7 +208,7 @@ static void put_reduction(void) {
     put_read("global", 512);
 }
 
-static void put_cluster_barrier(void) {
+void put_cluster_barrier(void) {
     put("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n");
 }
 

@@ -144,7 +144,7 @@ static unsigned bank_size(char letter) {
 }
 
 static unsigned bank_bytes(char letter) {
-    return letter == 'r' ? 4 : letter == 'd' ? 8 : 2;
+    return letter == 'r' || letter == 'm' ? 4 : letter == 'd' ? 8 : 2;
 }
 
 unsigned any(char letter, unsigned count) {
@@ -186,14 +186,21 @@ void put_guard(scope of) {
 
 static const statement *const lists[] = {product_statements, memory_statements, copy_statements,
                                          sample_statements};
+static const statement *const wide_lists[] = {
+    product_statements, memory_statements, copy_statements,  surface_statements,
+    access_statements,  flow_statements,   async_statements, sparse_statements};
+bool is_wide;
 
 /* Returns a statement that may be where those of the scope come together. */
 static const statement *any_statement(scope of) {
+    const statement *const *const of_lists = is_wide ? wide_lists : lists;
+    const size_t list_count =
+        is_wide ? sizeof wide_lists / sizeof *wide_lists : sizeof lists / sizeof *lists;
     unsigned total = 0, chosen;
     for (int counts = 1;; counts = 0) {
         chosen = counts ? 0 : below(total);
-        for (size_t n = 0; n < sizeof lists / sizeof *lists; n++)
-            for (const statement *s = lists[n]; s->put; s++) {
+        for (size_t n = 0; n < list_count; n++)
+            for (const statement *s = of_lists[n]; s->put; s++) {
                 if (s->of > of)
                     continue;
                 if (counts)
@@ -331,9 +338,15 @@ static void put_kernel(uint64_t number) {
     random_state = (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
     label_count = part_count = logged = 0;
     statements_left = 60;
+    is_wide = number >= FIRST_WIDE;
     choose_images();
-    put(".version 8.8\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 in, .param "
-        ".u64 out, .param .u64 images)\n"
+    put(".version 8.8\n.target sm_90a\n.address_size 64\n");
+    if (is_wide)
+        put_functions();
+    put(".visible .entry k(.param .u64 in, .param .u64 out, .param .u64 images");
+    if (is_wide)
+        put(", .param .align 16 .b8 bytes[%u]", (unsigned)PARAMETER);
+    put(")\n"
         ".explicitcluster\n.reqnctapercluster %u, 1, 1\n.maxntid %u, 1, 1\n{\n.reg .b32 "
         "%%r<%u>;\n.reg .b64 %%d<%u>;\n.reg .b16 %%h<%u>;\n",
         (unsigned)BLOCKS, (unsigned)THREADS, (unsigned)NARROW, (unsigned)WIDE_COUNT,
@@ -479,8 +492,9 @@ static int print_parts(uint64_t first, uint64_t count) {
     return 0;
 }
 
-/* Runs the kernels whose parts a line of the file has; prints their numbers, their parts, and the
- * first statement that logs something else. */
+/* Runs the kernels whose parts a line of the file has; prints their numbers, and where a statement
+ * logs something else, the parts, what the first such statement logs, and the number without
+ * optimizations. */
 static int ask(FILE *expected, uint64_t first, uint64_t count) {
     static char line[16 * MOST_STATEMENTS];
     while (fgets(line, sizeof line, expected)) {
@@ -488,8 +502,8 @@ static int ask(FILE *expected, uint64_t first, uint64_t count) {
         const uint64_t number = strtoull(line, &at, 10);
         if (number < first || number >= first + count)
             continue;
-        const unsigned long long plain = run(number, 0), best = run(number, 4);
-        printf("%llu %016llx %016llx\n", (unsigned long long)number, best, plain);
+        const unsigned long long best = run(number, 4);
+        printf("%llu %016llx\n", (unsigned long long)number, best);
         unsigned n = 0;
         while (n < part_count && strtoul(at, &at, 16) == short_part(n))
             n++;
@@ -497,6 +511,8 @@ static int ask(FILE *expected, uint64_t first, uint64_t count) {
             printf("parts ");
             print_parts_of(number);
             print_logged(number, n);
+            fflush(stdout);
+            printf("plain %016llx\n", (unsigned long long)run(number, 0));
         }
         fflush(stdout);
     }

@@ -284,8 +284,9 @@ static void put_surface_store(void) {
     char letter;
     const bool is_word = image_element(i) == 4 && i->channels == 1 && i->format != 7;
     const unsigned way = below(is_word ? 3 : 2), from = any('r', 4), reduction = below(5);
+    /* Formatted stores count elements. Kernels that are not wide are as a GPU was asked. */
     put("mul.lo.u32 %%i0, %%lane, %u;\nmov.u32 %%i1, %%gw;\nld.global.b64 %%y6, [%%y7+%u];\n",
-        image_element(i), 8 * (TEXTURES + 1));
+        is_wide && way == 1 ? 1 : image_element(i), 8 * (TEXTURES + 1));
     if (one_of(8)) /* outside */
         put("add.u32 %%i1, %%i1, %u;\n", 8 + below(1000));
     if (way == 1)
@@ -306,13 +307,22 @@ static void put_surface_store(void) {
         const char *const type = reduction > 2 ? "b32" : one_of(2) ? "u32" : "s32";
         put("sured.b.%s.2d.%s.zero [%%y6, {%%i0, %%i1}], %%r%u", reductions[reduction], type, from);
     }
-    put(";\nmov.u32 %%i1, %%gw;\nsuld.b.2d");
+    put(";\nmov.u32 %%i1, %%gw;\n");
+    if (is_wide)
+        put("mul.lo.u32 %%i0, %%lane, %u;\n", image_element(i));
+    put("suld.b.2d");
     const unsigned count = put_access(i, &letter), to = any(letter, count);
     put(".clamp ");
     put_list(letter, to, count);
     put(", [%%y6, {%%i0, %%i1}];\n");
     put_log(letter, to, count);
 }
+
+const statement surface_statements[] = {
+    {put_surface_load, LANE, 5},
+    {put_surface_store, LANE, 12},
+    {0},
+};
 
 const statement sample_statements[] = {
     {put_sample, LANE, 22},

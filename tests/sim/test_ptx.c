@@ -883,8 +883,8 @@ TEST(long_texts_are_printed) {
     OK(cuMemFree(at));
 }
 
-/* Sums of NaN: global memory keeps what is added as it is, shared memory what it has, which it makes
- * quiet, as ptxas 13.0 orders the operands with optimizations. An H200 answered. */
+/* Sums of NaN: global memory keeps what is added as it is, shared memory what it has, which it
+ * makes quiet, as ptxas 13.0 orders the operands with optimizations. An H200 answered. */
 TEST(sums_of_nan) {
     static const uint64_t one = 0x3ff0000000000000, quiet = 0x7ff8000000000001,
                           signalling = 0x7ff0000000000004, negative = 0xfff0000000000005,
@@ -914,9 +914,9 @@ TEST(sums_of_nan) {
 /* .ftz flushes a reciprocal that is rounded up to the smallest normal number. An H200 answered. */
 TEST(reciprocals_that_are_flushed) {
     static const uint32_t inverses[][4] = {/* a number, rcp.rm.ftz, rcp.rp.ftz, and without .ftz */
-                                       {0x7e800001, 0, 0, 0x00800000},
-                                       {0xfe800001, 0x80000000, 0x80000000, 0x807fffff},
-                                       {0x7e800000, 0x00800000, 0x00800000, 0x00800000}};
+                                           {0x7e800001, 0, 0, 0x00800000},
+                                           {0xfe800001, 0x80000000, 0x80000000, 0x807fffff},
+                                           {0x7e800000, 0x00800000, 0x00800000, 0x00800000}};
     for (size_t n = 0; n < sizeof inverses / sizeof *inverses; n++) {
         uint32_t words[4] = {inverses[n][0]};
         run(HEAD ".entry k(.param .u64 p) {\n.reg .b64 %d1; .reg .f32 %f<5>;\n"

@@ -126,7 +126,8 @@ void acu_ptx_lower_createpolicy(ptx_lowering *l, const ptx_instruction *i) {
     const ptx_operand *to = &i->operands[0];
     const bool is_range = strstr(i->opcode, ".range.");
     const unsigned count = is_range ? 4 : 2, least = strstr(i->opcode, ".fractional.") ? 1 : count;
-    if (i->operand_count < least || i->operand_count > count || to->kind != PTX_REGISTER || acu_ptx_register_size(l, to) != 8)
+    if (i->operand_count < least || i->operand_count > count || to->kind != PTX_REGISTER ||
+        acu_ptx_register_size(l, to) != 8)
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
     acu_ptx_emit_copy(l, to->number, 8, acu_ptx_constant(l, 0, 8));
 }
@@ -260,8 +261,8 @@ static void is_in_constants(ptx_warp *w, const ptx_op *op) {
         bool inside = false;
         for (size_t n = 0; n < c->count; n++)
             inside |= a[i] - ((const uint64_t *)ptx_at(w, c->each[n].at))[i] < c->each[n].size;
-        const bool may_be = a[i] < PTX_SHARED_WINDOW ||
-                            (!c->inside && a[i] - PTX_PARAM_WINDOW < PTX_WINDOW_SIZE);
+        const bool may_be =
+            a[i] < PTX_SHARED_WINDOW || (!c->inside && a[i] - PTX_PARAM_WINDOW < PTX_WINDOW_SIZE);
         bits |= (uint32_t)(inside == c->inside && may_be) << i;
     }
     *(uint32_t *)ptx_at(w, op->d) = bits;
