@@ -7,8 +7,8 @@
 
 static void put_async(void) {
     static const unsigned sizes[] = {4, 8, 16};
-    const unsigned size = sizes[below(3)],
-                   at = (16 * below(REGION / 16 - LANES)) + below(16) / size * size;
+    const unsigned size = sizes[below(3)], quad = below(REGION / 16 - LANES),
+                   at = 16 * quad + below(16) / size * size;
     const unsigned place = below(OWN / 16) * 16, step = 16 * (1 + below(4)), way = below(4),
                    to = any('r', 4);
     const bool is_global = size == 16 && one_of(2);
@@ -18,8 +18,9 @@ static void put_async(void) {
     if (way == 1)
         put("and.b32 %%x1, %%r%u, %u;\nmin.u32 %%x1, %%x1, %u;\n", any('r', 1), 2 * size - 1, size);
     put_guard(LANE);
-    put("cp.async.%s.shared%s.global%s [%%so+%u], [%%y2], %u", is_global ? "cg" : "ca",
-        one_of(2) ? "::cta" : "", one_of(3) ? ".L2::128B" : "", place, size);
+    const char *const fetches = one_of(3) ? ".L2::128B" : "", *const of = one_of(2) ? "::cta" : "";
+    put("cp.async.%s.shared%s.global%s [%%so+%u], [%%y2], %u", is_global ? "cg" : "ca", of, fetches,
+        place, size);
     if (way == 1)
         put(", %%x1");
     else if (way == 2)
@@ -117,7 +118,7 @@ static void put_barrier(void) {
 /* ---- copies of many bytes ---- */
 
 /* Waits for the phase of the warp's barrier, but not for ever; then it has the next one. */
-static void put_wait(void) {
+void put_wait(void) {
     const unsigned label = new_label();
     put("{\n.reg .pred %%k;\n.reg .b32 %%n;\nmov.b32 %%n, 0;\n"
         "WAIT%u: mbarrier.try_wait.parity.shared.b64 %%k, [%%wb], %%ph;\n@%%k bra CAME%u;\n"
@@ -127,7 +128,7 @@ static void put_wait(void) {
 }
 
 /* Logs words of the warp's shared memory, or global memory. */
-static void put_read(const char *space, unsigned bytes) {
+void put_read(const char *space, unsigned bytes) {
     const unsigned to = any('r', 4), count = bytes >= 512 ? 4 : 1;
     put("bar.warp.sync 0xffffffff;\nmad.lo.u32 %%x1, %%lane, %u, 0;\n", 4 * count);
     if (strcmp(space, "global") == 0)
@@ -141,7 +142,7 @@ static void put_read(const char *space, unsigned bytes) {
 }
 
 /* Fills the warp's memory: each lane has a quad of each 512 bytes. */
-static void put_fill(const char *space, unsigned bytes, format of, kind which) {
+void put_fill(const char *space, unsigned bytes, format of, kind which) {
     const bool is_global = strcmp(space, "global") == 0;
     const unsigned first = any('r', 4);
     put("bar.warp.sync 0xffffffff;\n");
@@ -162,8 +163,9 @@ static void put_bulk(void) {
     const unsigned bytes = 16 * (1 + below(WARP_BYTES / 16)), way = below(2), at = 16 * below(128);
     if (way == 0) { /* from global memory */
         put_fill("shared", WARP_BYTES, BITS, ANY);
+        const unsigned from = at + below(20) * REGION_STEP, step = 16 * (1 + below(32));
         put("mad.lo.u32 %%x1, %%gw, %u, %u;\ncvt.u64.u32 %%y2, %%x1;\nadd.u64 %%y2, %%y2, %%y0;\n",
-            16 * (1 + below(32)), at + below(20) * REGION_STEP);
+            step, from);
         put("@%%l0 mbarrier.arrive.expect_tx.shared.b64 _, [%%wb], %u;\n"
             "@%%l0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%%ws], "
             "[%%y2], %u, [%%wb];\n",
@@ -206,7 +208,7 @@ static void put_reduction(void) {
     put_read("global", 512);
 }
 
-static void put_cluster_barrier(void) {
+void put_cluster_barrier(void) {
     put("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n");
 }
 

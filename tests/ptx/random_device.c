@@ -215,7 +215,7 @@ typedef struct launch {
 
 int device_run(const char *text, unsigned level, unsigned char *out, size_t size) {
     static char log[4096];
-    void *module, *function, *arguments[] = {&driver.input, &driver.output, &driver.table};
+    void *module, *function, *arguments[] = {&driver.input, &driver.output, &driver.table, input};
     int options[] = {7, 5, 6}; /* the level; the log's address and size */
     void *values[] = {(void *)(uintptr_t)level, log, (void *)(uintptr_t)sizeof log};
     launch_attribute cluster = {.id = 4, .value = {BLOCKS, 1, 1}};

@@ -8,6 +8,8 @@
  *     ptx_random_kernels PARTS LIBRARY ask FIRST COUNT  print what differs from those parts
  *     ptx_random_kernels - LIBRARY logged NUMBER STATEMENT   print what a statement logs
  *     ptx_random_kernels - write NUMBER                 print the kernel
+ *     ptx_random_kernels - texts FIRST COUNT            print a number of all kernels' texts and
+ * images
  *
  * Numbers are printed for all of the compiler's optimizations, and for none.
  */
@@ -38,6 +40,8 @@ static unsigned part_count, logged;
 
 /* ---- chance ---- */
 
+/* Each draw is a statement or a declarator of its own: which of two that are in one expression
+ * comes first would be the compiler's choice. */
 unsigned below(unsigned limit) {
     random_state ^= random_state << 13;
     random_state ^= random_state >> 7;
@@ -140,7 +144,7 @@ static unsigned bank_size(char letter) {
 }
 
 static unsigned bank_bytes(char letter) {
-    return letter == 'r' ? 4 : letter == 'd' ? 8 : 2;
+    return letter == 'r' || letter == 'm' ? 4 : letter == 'd' ? 8 : 2;
 }
 
 unsigned any(char letter, unsigned count) {
@@ -171,26 +175,32 @@ void put_log(char letter, unsigned first, unsigned count) {
 }
 
 void put_guard(scope of) {
-    if (one_of(4))
-        put("@%s%%%c%u ", one_of(2) ? "!" : "",
-            of == LANE   ? 'p'
-            : of == WARP ? 'w'
-                         : 'b',
-            below(FLAGS));
+    if (!one_of(4))
+        return;
+    const unsigned flag = below(FLAGS);
+    const char *const negated = one_of(2) ? "!" : "";
+    put("@%s%%%c%u ", negated, of == LANE ? 'p' : of == WARP ? 'w' : 'b', flag);
 }
 
 /* ---- statements ---- */
 
 static const statement *const lists[] = {product_statements, memory_statements, copy_statements,
                                          sample_statements};
+static const statement *const wide_lists[] = {
+    product_statements, memory_statements, copy_statements,  surface_statements,
+    access_statements,  flow_statements,   async_statements, sparse_statements};
+bool is_wide;
 
 /* Returns a statement that may be where those of the scope come together. */
 static const statement *any_statement(scope of) {
+    const statement *const *const of_lists = is_wide ? wide_lists : lists;
+    const size_t list_count =
+        is_wide ? sizeof wide_lists / sizeof *wide_lists : sizeof lists / sizeof *lists;
     unsigned total = 0, chosen;
     for (int counts = 1;; counts = 0) {
         chosen = counts ? 0 : below(total);
-        for (size_t n = 0; n < sizeof lists / sizeof *lists; n++)
-            for (const statement *s = lists[n]; s->put; s++) {
+        for (size_t n = 0; n < list_count; n++)
+            for (const statement *s = of_lists[n]; s->put; s++) {
                 if (s->of > of)
                     continue;
                 if (counts)
@@ -210,11 +220,10 @@ static void put_choice(scope of, unsigned depth) {
     const unsigned label = new_label(), flag = below(FLAGS);
     const scope within = (scope)below(of + 1u);
     put("@!%%%c%u bra ELSE%u;\n", within == LANE ? 'p' : within == WARP ? 'w' : 'b', flag, label);
-    const scope inside = within == CLUSTER ? CLUSTER : within;
-    put_statements(inside, depth + 1, 1 + below(3));
+    put_statements(within, depth + 1, 1 + below(3));
     if (one_of(2)) {
         put("bra END%u;\nELSE%u:\n", label, label);
-        put_statements(inside, depth + 1, 1 + below(3));
+        put_statements(within, depth + 1, 1 + below(3));
     } else {
         put("ELSE%u:\n", label);
     }
@@ -329,9 +338,15 @@ static void put_kernel(uint64_t number) {
     random_state = (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
     label_count = part_count = logged = 0;
     statements_left = 60;
+    is_wide = number >= FIRST_WIDE;
     choose_images();
-    put(".version 8.8\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 in, .param "
-        ".u64 out, .param .u64 images)\n"
+    put(".version 8.8\n.target sm_90a\n.address_size 64\n");
+    if (is_wide)
+        put_functions();
+    put(".visible .entry k(.param .u64 in, .param .u64 out, .param .u64 images");
+    if (is_wide)
+        put(", .param .align 16 .b8 bytes[%u]", (unsigned)PARAMETER);
+    put(")\n"
         ".explicitcluster\n.reqnctapercluster %u, 1, 1\n.maxntid %u, 1, 1\n{\n.reg .b32 "
         "%%r<%u>;\n.reg .b64 %%d<%u>;\n.reg .b16 %%h<%u>;\n",
         (unsigned)BLOCKS, (unsigned)THREADS, (unsigned)NARROW, (unsigned)WIDE_COUNT,
@@ -374,6 +389,18 @@ static uint64_t add_bytes(uint64_t number, const unsigned char *bytes, size_t si
     return number;
 }
 
+static uint64_t add_image(uint64_t number, const image *i) {
+    char what[512];
+    const int size = snprintf(
+        what, sizeof what,
+        "%d %u %u %u %u %u %u %d %d %d %d %d %d %d %d %u %a %a %a %a %a %a %a %d %d %d\n",
+        (int)i->shape, i->format, i->channels, i->width, i->height, i->depth, i->levels,
+        i->is_surface, i->normalized, i->as_integer, i->linear, i->linear_levels, i->gathers,
+        i->srgb, i->seamless, i->anisotropy, i->bias, i->least, i->most, i->border[0], i->border[1],
+        i->border[2], i->border[3], i->modes[0], i->modes[1], i->modes[2]);
+    return add_bytes(number, (const unsigned char *)what, (size_t)size);
+}
+
 static uint64_t number_of_part(const unsigned char *log, const struct part *part) {
     uint64_t number = UINT64_C(0xcbf29ce484222325);
     for (unsigned lane = 0; lane < LANES; lane++)
@@ -407,6 +434,20 @@ static uint64_t run(uint64_t number, unsigned level) {
 }
 
 /* ---- commands ---- */
+
+/* Prints one number of the texts of kernels and of their images, which is the same by whatever
+ * compiler this program was made. */
+static void print_texts(uint64_t first, uint64_t count) {
+    uint64_t sum = UINT64_C(0xcbf29ce484222325);
+    for (uint64_t number = first; number < first + count; number++) {
+        free(text);
+        text = text_of(number);
+        sum = add_bytes(sum, (const unsigned char *)text, strlen(text));
+        for (unsigned n = 0; n < IMAGES; n++)
+            sum = add_image(sum, &images[n]);
+    }
+    printf("%016llx\n", (unsigned long long)sum);
+}
 
 static int print_numbers(uint64_t first, uint64_t count) {
     for (uint64_t number = first; number < first + count; number++) {
@@ -451,8 +492,9 @@ static int print_parts(uint64_t first, uint64_t count) {
     return 0;
 }
 
-/* Runs the kernels whose parts a line of the file has; prints their numbers, their parts, and the
- * first statement that logs something else. */
+/* Runs the kernels whose parts a line of the file has; prints their numbers, and where a statement
+ * logs something else, the parts, what the first such statement logs, and the number without
+ * optimizations. */
 static int ask(FILE *expected, uint64_t first, uint64_t count) {
     static char line[16 * MOST_STATEMENTS];
     while (fgets(line, sizeof line, expected)) {
@@ -460,8 +502,8 @@ static int ask(FILE *expected, uint64_t first, uint64_t count) {
         const uint64_t number = strtoull(line, &at, 10);
         if (number < first || number >= first + count)
             continue;
-        const unsigned long long plain = run(number, 0), best = run(number, 4);
-        printf("%llu %016llx %016llx\n", (unsigned long long)number, best, plain);
+        const unsigned long long best = run(number, 4);
+        printf("%llu %016llx\n", (unsigned long long)number, best);
         unsigned n = 0;
         while (n < part_count && strtoul(at, &at, 16) == short_part(n))
             n++;
@@ -469,6 +511,8 @@ static int ask(FILE *expected, uint64_t first, uint64_t count) {
             printf("parts ");
             print_parts_of(number);
             print_logged(number, n);
+            fflush(stdout);
+            printf("plain %016llx\n", (unsigned long long)run(number, 0));
         }
         fflush(stdout);
     }
@@ -517,6 +561,8 @@ int main(int argc, char **argv) {
     if (argc == 4 && strcmp(argv[2], "write") == 0) {
         text = text_of(strtoull(argv[3], NULL, 10));
         fputs(text, stdout);
+    } else if (argc == 5 && strcmp(argv[2], "texts") == 0) {
+        print_texts(strtoull(argv[3], NULL, 10), strtoull(argv[4], NULL, 10));
     } else {
         result = use_device(argc, argv, answers);
     }

@@ -24,6 +24,9 @@ enum {
     IMAGE_BYTES = 16384, /* of shared memory, for products of four warps */
     MOST_STATEMENTS = 256,
     LOG_BYTES = 2048, /* of a thread */
+    CONSTANTS = 256,  /* bytes that a module has */
+    PARAMETER = 64,   /* and a launch, of kernels from this one on: */
+    FIRST_WIDE = 10001,
 };
 
 /* ---- chance ---- */
@@ -64,6 +67,14 @@ void put_log(char letter, unsigned first, unsigned count);
 typedef enum scope { LANE, WARP, CLUSTER } scope;
 void put_guard(scope of);
 
+/* Waits for the phase of the warp's barrier, but not for ever; then it has the next one. */
+void put_wait(void);
+/* Fills the warp's memory, "shared" or "global", and logs words of it. */
+void put_fill(const char *space, unsigned bytes, format of, kind which);
+void put_read(const char *space, unsigned bytes);
+/* All threads of both blocks wait for each other. */
+void put_cluster_barrier(void);
+
 /* ---- statements ---- */
 
 typedef struct statement {
@@ -75,6 +86,12 @@ typedef struct statement {
 /* Each list ends with a statement that has no function. */
 extern const statement product_statements[], memory_statements[], copy_statements[],
     sample_statements[];
+/* Those that wide kernels have, too. */
+extern const statement access_statements[], flow_statements[], async_statements[],
+    sparse_statements[], surface_statements[];
+extern bool is_wide;
+/* Puts the functions that statements call, in front of a wide kernel. */
+void put_functions(void);
 
 /* ---- textures and surfaces ---- */
 

@@ -201,9 +201,11 @@ static void put_plain(void) {
     case 0:
         put("xor.b32 %%r%u, %%r%u, %%r%u;\n", d, a, b);
         break;
-    case 1:
-        put("setp.%s.s32 %%p%u, %%r%u, %%r%u;\n", one_of(2) ? "lt" : "ne", below(FLAGS), a, b);
+    case 1: {
+        const unsigned flag = below(FLAGS);
+        put("setp.%s.s32 %%p%u, %%r%u, %%r%u;\n", one_of(2) ? "lt" : "ne", flag, a, b);
         break;
+    }
     case 2:
         put("mov.b64 %%d%u, {%%r%u, %%r%u};\n", wide, a, b);
         break;

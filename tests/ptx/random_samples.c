@@ -22,6 +22,12 @@ int image_format(const image *i) {
     return texel_formats[i->format].code;
 }
 
+static uint32_t bits_of(float x) {
+    uint32_t word;
+    memcpy(&word, &x, sizeof word);
+    return word;
+}
+
 /* ---- what images are like ---- */
 
 static float some_number(float least, float most) {
@@ -48,17 +54,17 @@ static float near_tie(const image *i) {
         8 * texel_formats[i->format].bytes - (texel_formats[i->format].kind == 's');
     const unsigned most = bits < 16 ? (1u << bits) - 1 : 65535;
     float x = (float)(((double)below(most) + 0.5) / most);
-    const uint32_t off = below(2) << below(16);
-    uint32_t word;
-    memcpy(&word, &x, sizeof word);
+    const uint32_t unit = below(2), off = unit << below(16);
+    uint32_t word = bits_of(x);
     word += one_of(2) ? off : -off;
     memcpy(&x, &word, sizeof x);
     return one_of(3) ? -x : x;
 }
 
 static void choose_texture(image *i) {
-    *i = (image){
-        .shape = (image_shape)below(SHAPES), .format = below(8), .channels = 1u << below(3)};
+    *i = (image){.shape = (image_shape)below(SHAPES)};
+    i->format = below(8);
+    i->channels = 1u << below(3);
     choose_extent(i);
     const bool may_mix = texel_formats[i->format].bytes < 4 || texel_formats[i->format].kind == 'f';
     const bool is_integer = texel_formats[i->format].kind != 'f' && (!may_mix || one_of(3));
@@ -83,11 +89,10 @@ static void choose_texture(image *i) {
 /* A thread has a place of its own in the last surface, which has rows of a warp's lanes. */
 static void choose_surface(image *i, bool is_own) {
     static const image_shape shapes[] = {LINE, PLANE, SPACE, LINES, PLANES, CUBE};
-    *i = (image){.shape = is_own ? PLANE : shapes[below(6)],
-                 .format = below(8),
-                 .channels = 1u << below(3),
-                 .is_surface = true,
-                 .levels = 1};
+    *i = (image){.is_surface = true, .levels = 1};
+    i->shape = is_own ? PLANE : shapes[below(6)];
+    i->format = below(8);
+    i->channels = 1u << below(3);
     choose_extent(i);
     if (is_own && one_of(2))
         i->format = one_of(2) ? 2 : 5, i->channels = 1;
@@ -123,8 +128,7 @@ static void put_coordinates(const image *i, unsigned count, bool is_integer) {
             put("bfe.s32 %%r%u, %%r%u, %u, 5;\n", first + n, first + n, below(20));
         put("mov.b32 %%f%u, %%r%u;\n", n, first + n);
         if (!is_integer && !one_of(5))
-            put("mul.rn.f32 %%f%u, %%f%u, 0f%08x;\n", n, n,
-                *(const uint32_t *)(const void *)&scale);
+            put("mul.rn.f32 %%f%u, %%f%u, 0f%08x;\n", n, n, bits_of(scale));
     }
     put("bfe.s32 %%x4, %%r%u, %u, 3;\n", layer, below(28));
     if (i->shape >= CUBE)
@@ -153,7 +157,7 @@ static void put_gradient(const image *i) {
     put(", {");
     for (unsigned n = 0; n < count; n++) {
         const float by = one_of(6) ? 0 : some_number(-0.4f, 0.4f);
-        put("%s0f%08x", n ? ", " : "", *(const uint32_t *)(const void *)&by);
+        put("%s0f%08x", n ? ", " : "", bits_of(by));
     }
     put("}");
 }
@@ -200,7 +204,7 @@ static void put_sample(void) {
         put_gradient(i);
     } else if (way) {
         const float level = one_of(6) ? 0 : some_number(-1, 3.5f);
-        put(", 0f%08x", *(const uint32_t *)(const void *)&level);
+        put(", 0f%08x", bits_of(level));
     }
     if (i->shape == PLANE && one_of(4)) {
         const int first = (int)below(16) - 8, second = (int)below(16) - 8;
@@ -223,8 +227,9 @@ static void put_texture_query(void) {
 static void put_indices(const image *i) {
     const unsigned first = any('r', 4), extent[] = {i->width, i->height, i->depth};
     for (unsigned n = 0; n < 3; n++) {
-        put("bfe.u32 %%i%u, %%r%u, %u, 5;\nsub.s32 %%i%u, %%i%u, %u;\n", n, first + n, below(27), n,
-            n, below(8));
+        const unsigned before = below(8), bit = below(27);
+        put("bfe.u32 %%i%u, %%r%u, %u, 5;\nsub.s32 %%i%u, %%i%u, %u;\n", n, first + n, bit, n, n,
+            before);
         if (one_of(2))
             put("max.s32 %%i%u, %%i%u, 0;\nmin.s32 %%i%u, %%i%u, %u;\n", n, n, n, n,
                 extent[n] ? extent[n] - 1 : 0);
@@ -279,8 +284,9 @@ static void put_surface_store(void) {
     char letter;
     const bool is_word = image_element(i) == 4 && i->channels == 1 && i->format != 7;
     const unsigned way = below(is_word ? 3 : 2), from = any('r', 4), reduction = below(5);
+    /* Formatted stores count elements. Kernels that are not wide are as a GPU was asked. */
     put("mul.lo.u32 %%i0, %%lane, %u;\nmov.u32 %%i1, %%gw;\nld.global.b64 %%y6, [%%y7+%u];\n",
-        image_element(i), 8 * (TEXTURES + 1));
+        is_wide && way == 1 ? 1 : image_element(i), 8 * (TEXTURES + 1));
     if (one_of(8)) /* outside */
         put("add.u32 %%i1, %%i1, %u;\n", 8 + below(1000));
     if (way == 1)
@@ -301,13 +307,22 @@ static void put_surface_store(void) {
         const char *const type = reduction > 2 ? "b32" : one_of(2) ? "u32" : "s32";
         put("sured.b.%s.2d.%s.zero [%%y6, {%%i0, %%i1}], %%r%u", reductions[reduction], type, from);
     }
-    put(";\nmov.u32 %%i1, %%gw;\nsuld.b.2d");
+    put(";\nmov.u32 %%i1, %%gw;\n");
+    if (is_wide)
+        put("mul.lo.u32 %%i0, %%lane, %u;\n", image_element(i));
+    put("suld.b.2d");
     const unsigned count = put_access(i, &letter), to = any(letter, count);
     put(".clamp ");
     put_list(letter, to, count);
     put(", [%%y6, {%%i0, %%i1}];\n");
     put_log(letter, to, count);
 }
+
+const statement surface_statements[] = {
+    {put_surface_load, LANE, 5},
+    {put_surface_store, LANE, 12},
+    {0},
+};
 
 const statement sample_statements[] = {
     {put_sample, LANE, 22},

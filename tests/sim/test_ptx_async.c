@@ -139,6 +139,7 @@ TEST(hints_change_nothing) {
         ".reg .b32 %r<3>; .reg .b64 %d<4>;\nld.param.u64 %d1, [p];\n"
         "setmaxnreg.dec.sync.aligned.u32 40;\n"
         "createpolicy.fractional.L2::evict_last.b64 %d2, 1.0;\n"
+        "createpolicy.fractional.L2::evict_unchanged.b64 %d2;\n"
         "ld.global.L1::evict_last.L2::cache_hint.u32 %r1, [%d1], %d2;\n"
         "ld.mmio.relaxed.sys.global.u32 %r2, [%d1];\nadd.u32 %r1, %r1, %r2;\n"
         "st.mmio.relaxed.sys.global.u32 [%d1+4], %r1;\nret;\n}\n",

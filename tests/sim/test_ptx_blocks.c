@@ -532,6 +532,35 @@ TEST(addresses_of_constants) {
         assert_int_equal(words[n], n < 4 ? 1 : n < 6 ? 2 : 0);
 }
 
+/* Another block's shared memory is shared::cluster alone, parameters are global memory, too, and a
+ * launch with clusters is known to be one: as an H200 answered. */
+TEST(addresses_in_a_cluster) {
+    static const char *const spaces[] = {"shared", "shared::cta", "shared::cluster", "global",
+                                         "param::entry"};
+    char text[4096];
+    int length = snprintf(
+        text, sizeof text,
+        ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n"
+        ".explicitcluster\n.reqnctapercluster 2, 1, 1\n{\n.shared .align 8 .b32 s;\n"
+        ".reg .b32 %%r<6>; .reg .b64 %%d<6>; .reg .pred %%p<2>;\nld.param.u64 %%d1, [p];\n"
+        "mov.u32 %%r1, %%ctaid.x;\nmul.wide.u32 %%d2, %%r1, 4;\nadd.u64 %%d1, %%d1, %%d2;\n"
+        "mov.u64 %%d2, s;\ncvta.shared.u64 %%d2, %%d2;\nxor.b32 %%r2, %%r1, 1;\n"
+        "mapa.u64 %%d3, %%d2, %%r2;\nmov.u64 %%d4, p;\ncvta.param.u64 %%d4, %%d4;\n"
+        "mov.pred %%p1, %%is_explicit_cluster;\nselp.u32 %%r3, 1, 0, %%p1;\n");
+    for (unsigned n = 0; n < 15; n++)
+        length += snprintf(text + length, sizeof text - (size_t)length,
+                           "isspacep.%s %%p1, %%d%u;\nselp.u32 %%r4, %u, 0, %%p1;\n"
+                           "or.b32 %%r3, %%r3, %%r4;\n",
+                           spaces[n % 5], 2 + n / 5, 2u << n);
+    snprintf(
+        text + length, sizeof text - (size_t)length,
+        "st.global.u32 [%%d1], %%r3;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\nret;\n}\n");
+    uint32_t words[2] = {0};
+    run(text, 2, 1, words, 2);
+    for (unsigned block = 0; block < 2; block++) /* its own, the other one's, the parameter's */
+        assert_int_equal(words[block], 1 | (7 | 4 << 5 | 0x18 << 10) << 1);
+}
+
 /* What __block_size__((32, 2), (2)) makes: an H200 took the grid as one of clusters, and a block of
  * one thread as one of those that the kernel names. */
 TEST(a_grid_that_counts_clusters) {
@@ -610,6 +639,7 @@ int main(void) {
         C(blocks_of_a_cluster_share_memory),
         C(parameters_that_are_aligned),
         C(addresses_of_constants),
+        C(addresses_in_a_cluster),
         C(a_grid_that_counts_clusters),
         C(how_many_clusters_a_grid_of_clusters_has_room_for),
         C(extents_that_a_kernel_multiplies),

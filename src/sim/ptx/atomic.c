@@ -51,15 +51,17 @@ static inline uint64_t add_f32(uint64_t a, uint64_t b, bool shared) {
                            : flush(number(flush(as_float(a)) + flush(as_float(b)))));
 }
 
-/* Of two NaN the sum is the one that is added. Global memory keeps it as it is, also a signalling
- * one; the instruction makes it quiet, and may take the other one, as ptxas orders its operands.
- * The sum of both infinities is a NaN with a sign, which not every processor gives it. */
+/* Of two NaN the sum in global memory is the one that is added, as it is, also a signalling one.
+ * Shared memory has the instruction add, which makes it quiet, and takes the one in memory: so
+ * ptxas 13.0 orders its operands where it optimizes, and the other way round where it does not. The
+ * sum of both infinities is a NaN with a sign, which not every processor gives it. */
 static inline uint64_t add_f64(uint64_t a, uint64_t b, bool shared) {
     const uint64_t quiet_bit = shared ? UINT64_C(1) << 51 : 0;
+    const uint64_t first = shared ? a : b, second = shared ? b : a;
     const double x = double_of(a), y = double_of(b);
-    return is_nan_f64(b)   ? b | quiet_bit
-           : is_nan_f64(a) ? a | quiet_bit
-                           : bits_of_double(number_of_two(x + y, x, y));
+    return is_nan_f64(first)    ? first | quiet_bit
+           : is_nan_f64(second) ? second | quiet_bit
+                                : bits_of_double(number_of_two(x + y, x, y));
 }
 
 /* Combines numbers of 16 bits. */

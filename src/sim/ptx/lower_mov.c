@@ -1,4 +1,5 @@
 /* Moves, vectors, and addresses in state spaces. */
+#include "sim/ptx/cluster.h"
 #include "sim/ptx/grid.h"
 #include "sim/ptx/lower_inside.h"
 
@@ -120,10 +121,13 @@ static void lower_pack(ptx_lowering *l, const ptx_instruction *i, ptx_type type)
     op->a = whole;
 }
 
-/* A policy says how a cache is to be used, of which there is none. */
+/* A policy says how a cache is to be used, of which there is none. A fraction may be left out. */
 void acu_ptx_lower_createpolicy(ptx_lowering *l, const ptx_instruction *i) {
     const ptx_operand *to = &i->operands[0];
-    if (!i->operand_count || to->kind != PTX_REGISTER || acu_ptx_register_size(l, to) != 8)
+    const bool is_range = strstr(i->opcode, ".range.");
+    const unsigned count = is_range ? 4 : 2, least = strstr(i->opcode, ".fractional.") ? 1 : count;
+    if (i->operand_count < least || i->operand_count > count || to->kind != PTX_REGISTER ||
+        acu_ptx_register_size(l, to) != 8)
         acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
     acu_ptx_emit_copy(l, to->number, 8, acu_ptx_constant(l, 0, 8));
 }
@@ -248,7 +252,7 @@ static constant_places *constants_of(ptx_lowering *l, bool inside) {
     return c;
 }
 
-/* Whether addresses are constant memory's, or else global memory's. */
+/* Whether addresses are constant memory's, or else global memory's, to which parameters belong. */
 static void is_in_constants(ptx_warp *w, const ptx_op *op) {
     const constant_places *c = (const constant_places *)(uintptr_t)op->value; /* in the arena */
     const uint64_t *a = ptx_at(w, op->a);
@@ -257,7 +261,9 @@ static void is_in_constants(ptx_warp *w, const ptx_op *op) {
         bool inside = false;
         for (size_t n = 0; n < c->count; n++)
             inside |= a[i] - ((const uint64_t *)ptx_at(w, c->each[n].at))[i] < c->each[n].size;
-        bits |= (uint32_t)(inside == c->inside && a[i] < PTX_SHARED_WINDOW) << i;
+        const bool may_be =
+            a[i] < PTX_SHARED_WINDOW || (!c->inside && a[i] - PTX_PARAM_WINDOW < PTX_WINDOW_SIZE);
+        bits |= (uint32_t)(inside == c->inside && may_be) << i;
     }
     *(uint32_t *)ptx_at(w, op->d) = bits;
 }
@@ -272,6 +278,18 @@ static void is_in_window(ptx_warp *w, const ptx_op *op) {
     *(uint32_t *)ptx_at(w, op->d) = bits;
 }
 
+/* Whether addresses are of the block's own shared memory: an H200 says no of another block's. */
+static void is_in_block(ptx_warp *w, const ptx_op *op) {
+    const uint64_t *a = ptx_at(w, op->a);
+    uint32_t bits = 0;
+    for (unsigned i = 0; i < PTX_LANES; i++) {
+        uint64_t at = a[i] - PTX_SHARED_WINDOW;
+        const bool is_shared = at < PTX_WINDOW_SIZE;
+        bits |= (uint32_t)(is_shared && acu_ptx_cluster_block(w->block, &at) == w->block) << i;
+    }
+    *(uint32_t *)ptx_at(w, op->d) = bits;
+}
+
 void acu_ptx_lower_isspacep(ptx_lowering *l, const ptx_instruction *i) {
     ptx_words words;
     acu_ptx_words(l, i, &words);
@@ -283,7 +301,11 @@ void acu_ptx_lower_isspacep(ptx_lowering *l, const ptx_instruction *i) {
              d = acu_ptx_target(l, &i->operands[0], PTX_PRED);
     const bool asks_constants = space == PTX_CONST || space == PTX_GLOBAL;
     constant_places *c = asks_constants ? constants_of(l, space == PTX_CONST) : NULL;
-    ptx_op *op = acu_ptx_emit_pure(l, c ? is_in_constants : is_in_window, d, 0);
+    ptx_op *op = acu_ptx_emit_pure(l,
+                                   c                     ? is_in_constants
+                                   : space == PTX_SHARED ? is_in_block
+                                                         : is_in_window,
+                                   d, 0);
     op->a = from;
     op->value = c ? (int64_t)(uintptr_t)c : (int64_t)acu_ptx_window_of(space);
 }

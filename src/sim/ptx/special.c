@@ -180,7 +180,9 @@ void acu_ptx_fill_launch(const ptx_launch *launch, char *bank) {
             acu_ptx_put_all(at, c->size, dynamic_at(launch) + c->bits);
             break;
         case PTX_CONSTANT_SPECIAL:
-            for (unsigned i = 0; i < PTX_LANES; i++)
+            if (!c->size) /* a predicate: a word with a bit for each lane */
+                put(at, 0, 4, launch_special(launch, c, 0));
+            for (unsigned i = 0; i < PTX_LANES && c->size; i++)
                 put(at, i, c->size, launch_special(launch, c, i));
             break;
         }
