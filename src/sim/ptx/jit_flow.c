@@ -430,10 +430,12 @@ void acu_jit_write_all(ptx_making *m, uint32_t *begins) {
                 m->count = 0;
             }
             write_begin(m, n);
+            acu_jit_begin_normal(m, n);
         }
         m->count++;
         if (!op->flow) {
             acu_jit_plain(m, op);
+            acu_jit_step_normal(m, op);
             continue;
         }
         settle(m, op, n);
