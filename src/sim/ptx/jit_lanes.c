@@ -265,16 +265,28 @@ static bool multiply_wide(ptx_making *m, const ptx_op *op, const jit_row *k) {
     return true;
 }
 
+/* Makes JIT_T0 the number in JIT_T1, with its sign, shifted to the right by JIT_T2: AVX2 has no
+ * instruction for it. What is below 0 is turned, and turned back. */
+static void shift_signed(ptx_making *m) {
+    x86 *x = &m->x;
+    acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, pool(JIT_ZERO));
+    acu_x86_vector(x, X86_PCMPGTQ, JIT_T0, JIT_T0, x86_in(JIT_T1));
+    acu_x86_vector(x, X86_PXOR, JIT_T1, JIT_T1, x86_in(JIT_T0));
+    acu_x86_vector(x, X86_PSRLVQ, JIT_T1, JIT_T1, x86_in(JIT_T2));
+    acu_x86_vector(x, X86_PXOR, JIT_T0, JIT_T0, x86_in(JIT_T1));
+}
+
 static bool shift_wide(ptx_making *m, const ptx_op *op, const jit_row *k) {
-    if (k->vector == X86_PSRAVQ && !m->wide)
-        return false;
     acu_jit_want(m, op->a, 8);
     acu_jit_want(m, op->b, 4);
     acu_jit_begin(m, op->d, 8);
     for (unsigned i = 0; i < 2 * m->vectors; i++) {
         unsigned a = acu_jit_load(m, op->a, 8, i, JIT_T1);
         acu_x86_vector(&m->x, X86_PMOVZXDQ, JIT_T2, X86_NONE, acu_jit_half(m, op->b, i, JIT_T2));
-        acu_x86_vector(&m->x, k->vector, acu_jit_target(m, op->d, 8, i), a, x86_in(JIT_T2));
+        if (k->vector == X86_PSRAVQ && !m->wide)
+            shift_signed(m);
+        else
+            acu_x86_vector(&m->x, k->vector, acu_jit_target(m, op->d, 8, i), a, x86_in(JIT_T2));
         acu_jit_done(m, op->d, 8, i);
     }
     return true;
@@ -342,8 +354,27 @@ static bool multiply_shorts(ptx_making *m, const ptx_op *op, const jit_row *k) {
     return true;
 }
 
+/* d = a * b, of 64 bits: with AVX2, of products of 32. */
 static bool multiply_long(ptx_making *m, const ptx_op *op, const jit_row *k) {
-    return m->wide && binary(m, op, k);
+    x86 *x = &m->x;
+    if (m->wide)
+        return binary(m, op, k);
+    want_all(m, op, k, 2);
+    acu_jit_begin(m, op->d, 8);
+    for (unsigned i = 0; i < vectors_of(m, 8); i++) {
+        acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, acu_jit_source(m, op->a, 8, i));
+        acu_x86_vector(x, X86_LOAD, JIT_T1, X86_NONE, acu_jit_source(m, op->b, 8, i));
+        acu_x86_shift_by(x, X86_SHIFT_PSRLQ, JIT_T2, JIT_T0, 32);
+        acu_x86_vector(x, X86_PMULUDQ, JIT_T2, JIT_T2, x86_in(JIT_T1));
+        acu_x86_shift_by(x, X86_SHIFT_PSRLQ, JIT_T3, JIT_T1, 32);
+        acu_x86_vector(x, X86_PMULUDQ, JIT_T3, JIT_T3, x86_in(JIT_T0));
+        acu_x86_vector(x, X86_PADDQ, JIT_T2, JIT_T2, x86_in(JIT_T3));
+        acu_x86_shift_by(x, X86_SHIFT_PSLLQ, JIT_T2, JIT_T2, 32);
+        acu_x86_vector(x, X86_PMULUDQ, JIT_T0, JIT_T0, x86_in(JIT_T1));
+        acu_x86_vector(x, X86_PADDQ, JIT_T0, JIT_T0, x86_in(JIT_T2));
+        acu_jit_put(m, op->d, 8, i);
+    }
+    return true;
 }
 
 /* Makes d the low 32 bits of a where not all lanes are active. */
@@ -359,11 +390,26 @@ static void narrow_masked(ptx_making *m, const ptx_op *op) {
     }
 }
 
+/* The same with AVX2, for all lanes or some. */
+static bool narrow_pairs(ptx_making *m, const ptx_op *op) {
+    enum { EVEN = 0x88, OUTER_FIRST = 0xd8 };
+    x86 *x = &m->x;
+    acu_jit_want(m, op->a, 8);
+    acu_jit_begin(m, op->d, 4);
+    for (unsigned i = 0; i < m->vectors; i++) {
+        const unsigned low = acu_jit_load(m, op->a, 8, 2 * i, JIT_T1);
+        acu_x86_vector_by(x, X86_SHUFPS, JIT_T0, low, acu_jit_source(m, op->a, 8, 2 * i + 1), EVEN);
+        acu_x86_vector_by(x, X86_PERMQ, JIT_T0, X86_NONE, x86_in(JIT_T0), OUTER_FIRST);
+        acu_jit_put(m, op->d, 4, i);
+    }
+    return true;
+}
+
 /* d = the low 32 bits of a. */
 static bool narrow(ptx_making *m, const ptx_op *op, const jit_row *k) {
     (void)k;
     if (!m->wide)
-        return false;
+        return narrow_pairs(m, op);
     acu_jit_want(m, op->a, 8);
     if (m->masked) {
         narrow_masked(m, op);
@@ -386,9 +432,28 @@ static void spread(ptx_making *m, x86_place bits, unsigned i, unsigned d) {
     acu_x86_vector(&m->x, X86_PCMPEQD, d, d, pool(JIT_BITS + 32 * i));
 }
 
+/* Makes JIT_T2 all ones where a predicate is true, for vector i; uses JIT_T3. AVX2 only. */
+static void spread_true(ptx_making *m, ptx_slot predicate, unsigned size, unsigned i) {
+    x86 *x = &m->x;
+    const size_t compared = offsetof(jit_frame, compared);
+    if (acu_jit_is_compared(m, predicate) && size == 4) {
+        acu_x86_vector(x, X86_LOAD, JIT_T2, X86_NONE, acu_jit_in_frame(compared + (size_t)32 * i));
+    } else if (acu_jit_is_compared(m, predicate)) {
+        acu_x86_vector(x, X86_PMOVSXDQ, JIT_T2, X86_NONE,
+                       acu_jit_in_frame(compared + (size_t)16 * i));
+    } else if (size == 4) {
+        spread(m, acu_jit_memory(m, predicate, 0), i, JIT_T2);
+    } else {
+        acu_x86_vector(x, X86_PMOVZXDQ, JIT_T3, X86_NONE, pool(JIT_BITS + 16 * i));
+        acu_x86_vector(x, X86_PBROADCASTD, JIT_T2, X86_NONE, acu_jit_memory(m, predicate, 0));
+        acu_x86_vector(x, X86_PAND, JIT_T2, JIT_T2, x86_in(JIT_T3));
+        acu_x86_vector(x, X86_PCMPEQQ, JIT_T2, JIT_T2, x86_in(JIT_T3));
+    }
+}
+
 static bool choose(ptx_making *m, const ptx_op *op, const jit_row *k) {
     x86 *x = &m->x;
-    if (k->size != 4 && !m->wide)
+    if (k->size == 2 && !m->wide)
         return false;
     want_all(m, op, k, 2);
     acu_jit_begin(m, op->d, k->size);
@@ -399,11 +464,7 @@ static bool choose(ptx_making *m, const ptx_op *op, const jit_row *k) {
         if (m->wide) {
             acu_x86_masked(x, k->vector, d, b, a, acu_jit_true(m, op->c, k->size, i));
         } else {
-            if (acu_jit_is_compared(m, op->c))
-                acu_x86_vector(x, X86_LOAD, JIT_T2, X86_NONE,
-                               acu_jit_in_frame(offsetof(jit_frame, compared) + (size_t)32 * i));
-            else
-                spread(m, acu_jit_memory(m, op->c, 0), i, JIT_T2);
+            spread_true(m, op->c, k->size, i);
             acu_x86_vector_by(x, X86_BLENDVPS, d, b, a, JIT_T2 << 4);
         }
         acu_jit_done(m, op->d, k->size, i);
@@ -508,12 +569,53 @@ static void keep_compared(ptx_making *m, unsigned i, bool inverted) {
                    acu_jit_in_frame(offsetof(jit_frame, compared) + (size_t)32 * i));
 }
 
+/* Makes JIT_T1 all ones in the lanes of vector i of 64 bits for which the comparison holds, or for
+ * which it does not: then it returns true. */
+static bool compare_longs(ptx_making *m, const ptx_op *op, const jit_row *k, unsigned i) {
+    x86 *x = &m->x;
+    const bool equal = k->predicate == EQUAL || k->predicate == NOT_EQUAL;
+    const bool turned = k->predicate == LESS || k->predicate == NOT_LESS;
+    acu_x86_vector(x, X86_LOAD, JIT_T1, X86_NONE,
+                   acu_jit_source(m, !k->is_float && turned ? op->b : op->a, 8, i));
+    acu_x86_vector(x, X86_LOAD, JIT_T2, X86_NONE,
+                   acu_jit_source(m, !k->is_float && turned ? op->a : op->b, 8, i));
+    if (k->is_float) {
+        acu_x86_vector_by(x, X86_CMPPD, JIT_T1, JIT_T1, x86_in(JIT_T2), k->predicate);
+        return false;
+    }
+    if (!equal && !k->is_signed) {
+        acu_x86_vector(x, X86_PXOR, JIT_T1, JIT_T1, pool(JIT_SIGN_WIDE));
+        acu_x86_vector(x, X86_PXOR, JIT_T2, JIT_T2, pool(JIT_SIGN_WIDE));
+    }
+    acu_x86_vector(x, equal ? X86_PCMPEQQ : X86_PCMPGTQ, JIT_T1, JIT_T1, x86_in(JIT_T2));
+    return k->predicate == NOT_EQUAL || k->predicate == LESS_EQUAL || k->predicate == NOT_LESS;
+}
+
+/* A comparison of 64 bits, with AVX2. */
+static bool compare_all_longs(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    x86 *x = &m->x;
+    bool inverted = false;
+    want_all(m, op, k, 2);
+    for (unsigned i = 0; i < vectors_of(m, 8); i++) {
+        inverted = compare_longs(m, op, k, i);
+        acu_x86_vector(x, X86_MOVMSKPD, i ? X86_RCX : X86_RAX, X86_NONE, x86_in(JIT_T1));
+        if (i) {
+            acu_x86_shift_left(x, X86_RCX, 4 * i);
+            acu_x86_word(x, X86_OR, X86_RAX, x86_in(X86_RCX));
+        }
+    }
+    if (inverted)
+        acu_x86_not(x, X86_RAX);
+    acu_jit_store_comparison(m, op, k);
+    return true;
+}
+
 static bool compare(ptx_making *m, const ptx_op *op, const jit_row *k) {
     x86 *x = &m->x;
     if (m->wide)
         return compare_in_masks(m, op, k);
     if (k->size != 4)
-        return false;
+        return compare_all_longs(m, op, k);
     bool inverted = false;
     const bool keeps = !k->joined && !m->masked_by_guard && is_used_next(m, op->d);
     want_all(m, op, k, 2);

@@ -201,6 +201,9 @@ typedef enum x86_vector {
     X86_BLENDVPD = X86_V(1, 3, 0, 0, 0x4b), /* AVX2 only */
     X86_PBLENDVB = X86_V(1, 3, 0, 0, 0x4c), /* AVX2 only */
     X86_MOVMSKPS = X86_V(0, 1, 0, 0, 0x50), /* AVX2 only */
+    X86_MOVMSKPD = X86_V(1, 1, 0, 0, 0x50), /* AVX2 only */
+    X86_PCMPGTQ = X86_V(1, 2, 0, 0, 0x37),  /* AVX2 only */
+    X86_PCMPEQQ = X86_V(1, 2, 0, 0, 0x29),  /* AVX2 only */
     X86_PCMPGTD = X86_V(1, 1, 0, 0, 0x66),  /* AVX2 only */
     X86_PCMPEQD = X86_V(1, 1, 0, 0, 0x76),  /* AVX2 only */
     X86_PADDQ = X86_V(1, 1, 0, 1, 0xd4),
