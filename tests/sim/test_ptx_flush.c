@@ -100,7 +100,7 @@ static void say(text *t, const char *format, ...) {
     assert_true(t->size < sizeof t->at);
 }
 
-enum { FLOATS = 6, THREADS = 80, COLUMNS = FLOATS + 4, KERNELS = 400 };
+enum { FLOATS = 6, THREADS = 80, COLUMNS = FLOATS + 4, KERNELS = 1000 };
 
 /* What floats begin with, or are set to: the smallest ones that are normal, and what a product or a
  * sum of them makes subnormal, or nearly. */

@@ -171,13 +171,14 @@ void acu_jit_flush_one(ptx_making *m, ptx_slot slot) {
 }
 
 void acu_jit_lend(ptx_making *m, ptx_slot slot) {
-    const int g = find(m, slot, 0);
-    if (g < 0 || !m->groups[g].dirty)
-        return;
-    const jit_group group = m->groups[g];
-    m->groups[g].is_rough = false;
-    acu_jit_store_group(m, (unsigned)g);
-    m->groups[g] = group;
+    for (unsigned g = 0; g < m->group_count; g++) {
+        const jit_group group = m->groups[g];
+        if (!group.size || group.slot != slot || !group.dirty)
+            continue;
+        m->groups[g].is_rough = false;
+        acu_jit_store_group(m, g);
+        m->groups[g] = group;
+    }
 }
 
 void acu_jit_forget(ptx_making *m) {
