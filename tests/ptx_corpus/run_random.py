@@ -4,9 +4,11 @@
 
 A program compares what its kernels compute with what the same functions compute on the host. It is run by the
 interpreter and as machine code, of each level of the processor, with a seed, and with checks, which must find nothing.
-Where PATH is a folder, with NVIDIA's own library, each is run once, on a GPU; a kernel that differs there is compiled
-again with `-Xptxas -O0`, which tells what ptxas changed. What is wrong stays in OUT, with a line that says how to run
-it again. No program begins after --seconds. Exits with 1 if something was wrong, and with 77 where there is no nvcc.
+Those of odd seeds are also compiled with `-use_fast_math`, which no host does: then each way must compute what the
+interpreter does. Where PATH is a folder, with NVIDIA's own library, each is run once, on a GPU; a kernel that differs
+there is compiled again with `-Xptxas -O0`, which tells what ptxas changed. What is wrong stays in OUT, with a line that
+says how to run it again. No program begins after --seconds. Exits with 1 if something was wrong, and with 77 where
+there is no nvcc.
 """
 
 from __future__ import annotations
@@ -40,19 +42,26 @@ WAYS = [
 ]
 # Debug code is long enough to become machine code meanwhile.
 COMPILATIONS = {"-O3": WAYS, "-G": ["jit=1", "jit=0", "jit=always,threads=3"]}
+# The first way says what the others must compute.
+FAST = {"-O3 -use_fast_math -DNUMBERS": [*WAYS, "jit=avx2"]}
 SECONDS = 300
 
 
-def run(program: Path, library: Path, way: str) -> str:
-    """Runs a program with the runtime of a folder. Returns what was wrong, or nothing."""
+def start(program: Path, library: Path, way: str) -> tuple[str, str]:
+    """Runs a program with the runtime of a folder. Returns what it says, and what was wrong."""
     environment = {**os.environ, "LD_LIBRARY_PATH": str(library), "ANYCUDA_SIM": way}
     try:
         ran = subprocess.run([program], env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        return f"it did not end in {SECONDS} seconds\n"
-    if ran.returncode == 0 and ran.stdout == "the same\n" and not ran.stderr:
-        return ""
-    return f"it ended with {ran.returncode}\n{ran.stdout}{ran.stderr}"
+        return "", f"it did not end in {SECONDS} seconds\n"
+    is_right = ran.returncode == 0 and ran.stdout.endswith("the same\n") and not ran.stderr
+    return ran.stdout, "" if is_right else f"it ended with {ran.returncode}\n{ran.stdout}{ran.stderr}"
+
+
+def run(program: Path, library: Path, way: str, said: str = "the same\n") -> str:
+    """Returns what was wrong with a program that should say something, or nothing."""
+    says, wrong = start(program, library, way)
+    return wrong or ("" if says == said else f"it says\n{says}instead of\n{said}")
 
 
 def try_seed(options: argparse.Namespace, seed: int) -> bool | None:
@@ -62,13 +71,15 @@ def try_seed(options: argparse.Namespace, seed: int) -> bool | None:
     source = options.out / f"random_{seed}.cu"
     source.write_text(random_programs.text(seed, options.kernels))
     right = True
-    for how, ways in COMPILATIONS.items():
-        program = source.with_name(f"random_{seed}{how}")
-        if errors := build(options, program, how, *OPTIONS):
+    fast = FAST if seed % 2 and options.is_sim else {}
+    for how, ways in {**COMPILATIONS, **fast}.items():
+        program = source.with_name(f"random_{seed}{how.replace(' ', '')}")
+        if errors := build(options, program, *how.split(), *OPTIONS):
             print(f"seed {seed} does not compile with nvcc {how}:\n{errors}", flush=True)
             return False
+        said = start(program, options.folder, ways[0])[0] if how in FAST else "the same\n"
         for way in ways if options.is_sim else [""]:
-            wrong = run(program, options.folder, way)
+            wrong = run(program, options.folder, way, said)
             if wrong:
                 print(f"ANYCUDA_SIM={way} LD_LIBRARY_PATH={options.folder} {program}\n{wrong}", flush=True)
                 right = False

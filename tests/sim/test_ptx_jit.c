@@ -684,6 +684,16 @@ static const char *const operations[] = {
     "cvt.rn.f32.f64 W, D",
     "setp.ltu.f64 %p, D, D",
     "setp.ge.f64 %p, D, D",
+    "setp.lt.s64 %p, D, D",
+    "setp.hs.u64 %p, D, D",
+    "setp.ne.b64 %p, D, D",
+    "setp.gt.s64 %p, D, D",
+    "setp.le.u64 %p, D, D",
+    "selp.b64 D, D, D, %p",
+    "mul.lo.s64 D, D, D",
+    "shr.s64 D, D, B",
+    "shr.s64 D, D, W",
+    "cvt.s64.s32 D, W",
     "mul.wide.s16 W, H, H",
     "mul.f32 W, W, W",
     "fma.rn.f32 W, W, W, W",
@@ -911,6 +921,24 @@ TEST(integers_in_the_place_of_products) {
                                                                                    */              \
     "add.u32 %r2, %r2, %r4;\n"
 
+/* A GPU has one NaN, whose low bits choose the last lane; the processor keeps those of the operand.
+ */
+TEST(a_shuffle_by_what_is_no_number) {
+    static const char by_nan[] =
+        WORD("", "neg.f32 %r3, %r1;\nshfl.sync.idx.b32 %r2, %r1, %r3, 31, -1;\n");
+    static const char *const configurations[] = {MACHINE ",jit=0", MACHINE ",jit=always",
+                                                 MACHINE ",jit=avx2"};
+    for (unsigned way = 0; way < 3; way++) {
+        uint32_t words[32];
+        begin_as(configurations[way]);
+        for (uint32_t n = 0; n < 32; n++)
+            words[n] = 0xffc00000 + n;
+        run(by_nan, 1, 32, words, 32);
+        for (unsigned n = 0; n < 32; n++)
+            assert_int_equal(words[n], 0xffc0001f);
+    }
+}
+
 TEST(short_branches) {
     const char *const configurations[] = {MACHINE ",jit=0", MACHINE ",jit=always",
                                           MACHINE ",jit=avx2"};
@@ -992,6 +1020,7 @@ int main(void) {
         C(elements_of_all_sizes),
         C(nan_of_products_and_sums),
         C(integers_in_the_place_of_products),
+        C(a_shuffle_by_what_is_no_number),
         C(short_branches),
         C(warps_that_wait_for_each_other),
     };

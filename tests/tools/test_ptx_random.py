@@ -55,6 +55,20 @@ def test_what_does_not_compile_is_wrong(tmp_path: Path, nvcc: Path) -> None:
     assert "seed 9 does not compile with nvcc -O3" in ran.stdout
 
 
+def test_what_no_host_computes_is_what_the_interpreter_does(tmp_path: Path) -> None:
+    nvcc = tmp_path / "nvcc"
+    nvcc.write_text(
+        '#!/bin/sh\nfor last; do :; done\ncat >"$last" <<END\n#!/bin/sh\n'
+        'case "\\$0 \\$ANYCUDA_SIM" in *-DNUMBERS*) echo 5;; esac\necho the same\nEND\nchmod +x "$last"\n'
+    )
+    nvcc.chmod(0o755)
+    assert run(tmp_path / "out", nvcc, "--seed", "1").returncode == 0
+    nvcc.write_text(nvcc.read_text().replace("*-DNUMBERS*", "*-DNUMBERS*jit=0"))
+    ran = run(tmp_path / "out", nvcc, "--seed", "1")
+    assert ran.stdout.endswith("1 of 2 random programs are right, from seed 1 on\n")
+    assert "random_1-O3-use_fast_math-DNUMBERS\nit says\nthe same\ninstead of\n5\nthe same\n" in ran.stdout
+
+
 def test_without_nvcc_it_is_skipped(tmp_path: Path) -> None:
     ran = run(tmp_path / "out", tmp_path / "none")
     assert ran.returncode == 77

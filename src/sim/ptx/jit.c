@@ -170,13 +170,31 @@ static void load_after(ptx_making *m, const jit_aside *a) {
             acu_jit_load_group(m, g);
 }
 
+/* Stores or loads the masks that are kept. */
+static void keep_masks(ptx_making *m, bool loads) {
+    enum { FIRST = 4, COUNT = 4 };
+    for (unsigned n = 0; n < COUNT && m->wide; n++) {
+        const x86_place place = acu_jit_in_frame(offsetof(jit_frame, masks) + 4 * (size_t)n);
+        if (loads) {
+            acu_x86_load_mask(&m->x, FIRST + n, 16, place);
+            continue;
+        }
+        acu_x86_take_mask(&m->x, X86_RAX, FIRST + n);
+        acu_x86_store_word(&m->x, place, X86_RAX);
+    }
+}
+
 /* Calls the handler, from code aside. */
 static void write_handler(ptx_making *m, const jit_aside *a) {
     acu_jit_flush(m);
+    if (a->keeps_masks)
+        keep_masks(m, false);
     call_handler(m, place_address(m, a));
     for (uint32_t n = 1; n <= a->joined_with; n++)
         if (a->op[n].full != acu_ptx_nothing)
             call_handler(m, &a->op[n]);
+    if (a->keeps_masks)
+        keep_masks(m, true);
     load_after(m, a);
 }
 
@@ -435,6 +453,8 @@ static void fill_power(uint32_t *pool) {
     for (unsigned n = 0; n < JIT_SERIES_LENGTH; n++)
         fill_wide(pool, JIT_SERIES + 64 * n, series[n]);
     fill_words(pool, JIT_NORMAL, 64, 0x00800000, 0);
+    fill_words(pool, JIT_EXPONENT, 64, 0x7f800000, 0);
+    fill_wide(pool, JIT_NAN_WIDE, float_of(0x7fffffff));
 }
 
 static void write_pool(ptx_making *m) {
@@ -553,7 +573,8 @@ static void make(ptx_jit *jit, const ptx_code *code, ptx_jit_use use, bool in_ro
     jit->begins[0] = calloc(code->count + 1, sizeof *jit->begins[0]);
     jit->begins[1] = calloc(code->count + 1, sizeof *jit->begins[1]);
     if (m.copies && m.versions && jit->begins[0] && jit->begins[1] && acu_jit_find_constants(&m) &&
-        acu_jit_find_leaders(&m) && acu_jit_find_live(&m) && acu_jit_find_loops(&m))
+        acu_jit_find_leaders(&m) && acu_jit_find_live(&m) && acu_jit_find_loops(&m) &&
+        acu_jit_find_normals(&m))
         translate(&m, jit);
     free(m.constants);
     free(m.leads);
@@ -563,6 +584,8 @@ static void make(ptx_jit *jit, const ptx_code *code, ptx_jit_use use, bool in_ro
     free(m.versions);
     free(m.live);
     free(m.live_of);
+    free(m.normals);
+    free(m.normal);
     free(m.asides);
     free(m.jumps);
     free(m.x.bytes);

@@ -74,7 +74,9 @@ bool acu_jit_rounded(ptx_making *m, const ptx_op *op, const jit_row *k) {
         if (count == 3)
             acu_x86_vector(x, X86_LOAD, JIT_T1, X86_NONE, acu_jit_source(m, op->b, 4, i));
         rounded(m, k->vector, last, k->predicate, count == 3, k->vector == X86_SQRTPS);
-        if (fixes)
+        if (k->saturates)
+            acu_jit_saturate_vector(m, JIT_T0);
+        else if (fixes)
             make_number(m);
         acu_jit_put(m, op->d, 4, i);
     }
@@ -256,9 +258,32 @@ bool acu_jit_unary_double(ptx_making *m, const ptx_op *op, const jit_row *k) {
 
 /* ---- reciprocal roots and powers ---- */
 
+/* Joins JIT_T0, half a vector, and the other half, which is in the frame. AVX2 only. */
+static void join_halves(ptx_making *m) {
+    acu_x86_vector_by(&m->x, X86_INSERT128, JIT_T0, JIT_T0,
+                      acu_jit_in_frame(offsetof(jit_frame, words)), 1);
+}
+
+/* Keeps half a vector in the frame. AVX2 only. */
+static void keep_half(ptx_making *m, unsigned vector) {
+    acu_x86_vector_by(&m->x, X86_EXTRACT128, vector, X86_NONE,
+                      acu_jit_in_frame(offsetof(jit_frame, words)), 0);
+}
+
 /* Makes JIT_T0 the results for vector i of an operand of 32 bits, which are computed with 64. */
 static void through_double(ptx_making *m, const ptx_op *op, unsigned i,
                            void (*make)(ptx_making *m, unsigned d)) {
+    for (unsigned half = 2; half-- > 0 && !m->wide;) {
+        acu_x86_vector(&m->x, X86_CVTPS2PD, JIT_T1, X86_NONE,
+                       acu_jit_half(m, op->a, 2 * i + half, JIT_T1));
+        make(m, JIT_T0);
+        if (half)
+            keep_half(m, JIT_T0);
+        else
+            join_halves(m);
+    }
+    if (!m->wide)
+        return;
     for (unsigned half = 0; half < 2; half++) {
         acu_x86_vector(&m->x, X86_CVTPS2PD, JIT_T1, X86_NONE,
                        acu_jit_half(m, op->a, 2 * i + half, JIT_T1));
@@ -273,6 +298,13 @@ static void through_double(ptx_making *m, const ptx_op *op, unsigned i,
 static void make_roots(ptx_making *m, unsigned d) {
     enum { ORDERED = 7 };
     x86 *x = &m->x;
+    if (!m->wide) {
+        acu_x86_vector(x, X86_SQRTPD, JIT_T1, X86_NONE, x86_in(JIT_T1));
+        acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, pool(JIT_ONE_WIDE));
+        acu_x86_vector(x, X86_DIVPD, JIT_T0, JIT_T0, x86_in(JIT_T1));
+        acu_x86_vector(x, X86_CVTPD2PS, d, X86_NONE, x86_in(JIT_T0));
+        return;
+    }
     acu_x86_vector(x, X86_RSQRT14PD, JIT_T0, X86_NONE, x86_in(JIT_T1));
     acu_x86_vector(x, X86_MULPD, JIT_T2, JIT_T1, x86_in(JIT_T0));
     acu_x86_vector(x, X86_FNMADD213PD, JIT_T2, JIT_T0, pool(JIT_ONE_WIDE)); /* 1 - a * y * y */
@@ -282,13 +314,11 @@ static void make_roots(ptx_making *m, unsigned d) {
     acu_x86_vector(x, X86_FMADD213PD, JIT_T3, JIT_T2, pool(JIT_ROOT_1));
     acu_x86_vector(x, X86_MULPD, JIT_T2, JIT_T2, x86_in(JIT_T0));
     acu_x86_masked(x, X86_FMADD231PD, JIT_T0, JIT_T2, x86_in(JIT_T3), 2);
-    acu_x86_rounded(x, X86_CVTPD2PS, d, X86_NONE, JIT_T0, X86_NEAREST);
+    acu_x86_vector(x, X86_CVTPD2PS, d, X86_NONE, x86_in(JIT_T0));
 }
 
 bool acu_jit_reciprocal_root(ptx_making *m, const ptx_op *op, const jit_row *k) {
     (void)k;
-    if (!m->wide)
-        return false;
     acu_jit_want(m, op->a, 4);
     acu_jit_begin(m, op->d, 4);
     const bool fixes = !acu_jit_leave_rough(m, op->d);
@@ -318,14 +348,12 @@ static void make_powers(ptx_making *m, unsigned d) {
         acu_x86_vector(x, X86_FMADD213PD, JIT_T0, JIT_T3, pool(JIT_SERIES + 64 * n));
     acu_x86_shift_by(x, X86_SHIFT_PSLLQ, JIT_T2, JIT_T2, 52);
     acu_x86_vector(x, X86_PADDQ, JIT_T0, JIT_T0, x86_in(JIT_T2));
-    acu_x86_rounded(x, X86_CVTPD2PS, d, X86_NONE, JIT_T0, X86_NEAREST);
+    acu_x86_vector(x, X86_CVTPD2PS, d, X86_NONE, x86_in(JIT_T0));
 }
 
 /* `predicate`: a result that is not normal becomes 0; no operand near 0 makes a difference. */
 bool acu_jit_power(ptx_making *m, const ptx_op *op, const jit_row *k) {
     enum { BELOW = 0x11 };
-    if (!m->wide)
-        return false;
     acu_jit_want(m, op->a, 4);
     acu_jit_begin(m, op->d, 4);
     const bool fixes = !acu_jit_leave_rough(m, op->d);
@@ -349,8 +377,8 @@ bool acu_jit_saturate(ptx_making *m, const ptx_op *op, const jit_row *k) {
     acu_jit_want(m, op->a, 4);
     acu_jit_begin(m, op->d, 4);
     for (unsigned i = 0; i < m->vectors; i++) {
-        acu_x86_vector(x, X86_MAXPS, JIT_T0, acu_jit_load(m, op->a, 4, i, JIT_T1), pool(JIT_ZERO));
-        acu_x86_vector(x, X86_MINPS, JIT_T0, JIT_T0, pool(JIT_ONE));
+        acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, acu_jit_source(m, op->a, 4, i));
+        acu_jit_saturate_vector(m, JIT_T0);
         acu_jit_put(m, op->d, 4, i);
     }
     return true;
@@ -392,12 +420,20 @@ bool acu_jit_word_of_double(ptx_making *m, const ptx_op *op, const jit_row *k) {
 }
 
 bool acu_jit_float_of_double(ptx_making *m, const ptx_op *op, const jit_row *k) {
-    if (!m->wide)
+    if (!m->wide && k->vector != X86_CVTPD2PS)
         return false;
     acu_jit_want(m, op->a, 8);
     acu_jit_begin(m, op->d, 4);
     for (unsigned i = 0; i < m->vectors; i++) {
-        narrow_two(m, op, k, i);
+        if (m->wide) {
+            narrow_two(m, op, k, i);
+        } else {
+            acu_x86_vector(&m->x, k->vector, JIT_T1, X86_NONE,
+                           acu_jit_source(m, op->a, 8, 2 * i + 1));
+            keep_half(m, JIT_T1);
+            acu_x86_vector(&m->x, k->vector, JIT_T0, X86_NONE, acu_jit_source(m, op->a, 8, 2 * i));
+            join_halves(m);
+        }
         acu_jit_put(m, op->d, 4, i);
     }
     return true;
@@ -411,6 +447,8 @@ bool acu_jit_widen_float(ptx_making *m, const ptx_op *op, const jit_row *k) {
     acu_jit_begin(m, op->d, 8);
     for (unsigned i = 0; i < vectors_of(m, 8); i++) {
         acu_x86_vector(&m->x, k->vector, JIT_T0, X86_NONE, acu_jit_half(m, op->a, i, JIT_T0));
+        if (k->flushes) /* it makes NaN the one that a GPU has, too */
+            take_where(m, 8, UNORDERED, JIT_T0, JIT_T0, JIT_T0, pool(JIT_NAN_WIDE));
         acu_jit_put(m, op->d, 8, i);
     }
     return true;

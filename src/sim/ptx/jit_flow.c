@@ -343,8 +343,12 @@ static void write_together(ptx_making *m, const ptx_op *op) {
     m->now++;
     m->wanted_count = 0;
     acu_jit_settle_all(m);
-    if (op->masked == acu_ptx_shuffle)
-        acu_jit_smooth(m, ((const ptx_shuffle *)op->more)->value);
+    if (op->masked == acu_ptx_shuffle) {
+        const ptx_shuffle *s = op->more;
+        acu_jit_smooth(m, s->value);
+        acu_jit_smooth(m, s->by);
+        acu_jit_smooth(m, s->clamp);
+    }
     if (!acu_jit_shuffle(m, op))
         acu_jit_call(m, op);
 }
@@ -430,10 +434,12 @@ void acu_jit_write_all(ptx_making *m, uint32_t *begins) {
                 m->count = 0;
             }
             write_begin(m, n);
+            acu_jit_begin_normal(m, n);
         }
         m->count++;
         if (!op->flow) {
             acu_jit_plain(m, op);
+            acu_jit_step_normal(m, op);
             continue;
         }
         settle(m, op, n);

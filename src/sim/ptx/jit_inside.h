@@ -65,8 +65,10 @@ enum {
     JIT_POWER = 2752,  /* what a power of 2 is computed with, of 64 bits: -160, 130, 2^52 * 1.5, */
     JIT_SERIES = 2944, /* and a series */
     JIT_SERIES_LENGTH = 11,
-    JIT_NORMAL = 3648, /* the smallest float that is normal */
-    JIT_POOL_BYTES = 3712,
+    JIT_NORMAL = 3648,   /* the smallest float that is normal */
+    JIT_EXPONENT = 3712, /* words: 0x7f800000 */
+    JIT_NAN_WIDE = 3776, /* JIT_NAN, of 64 bits */
+    JIT_POOL_BYTES = 3840,
 };
 
 /* How the addresses of a warp lie: each vector's lanes have the same one, or consecutive ones, or
@@ -99,6 +101,7 @@ typedef struct jit_frame {
     uint32_t compared[PTX_LANES]; /* AVX2: the last comparison, as words */
     int32_t local[PTX_LANES];     /* how far each lane's local memory is from the first one's */
     int32_t offset[PTX_LANES];    /* and that of what it stores there */
+    uint32_t masks[4];            /* AVX-512: k4 to k7 */
 } jit_frame;
 
 /* Vectors that have a value, or half of one of 64 bits; in code for some lanes, of the active ones:
@@ -146,6 +149,7 @@ typedef struct jit_aside {
     const ptx_op *op;     /* NULL: there is no handler to call */
     uint32_t joined_with; /* operations behind it, which are done with it */
     bool is_skipped;      /* no lane executes it: nothing is called */
+    bool keeps_masks;     /* k4 to k7 stay what they are */
     size_t jumps[10];
     unsigned jump_count;
     size_t back;
@@ -209,6 +213,9 @@ typedef struct ptx_making {
     uint64_t *live;    /* for each of these, a set of the values that are needed there, */
     uint32_t *live_of; /* whose number is here */
     uint32_t live_words;
+    uint64_t *normals; /* for each operation that leads, a set of the floats there of which no lane
+                          is subnormal; NULL: nothing flushes; */
+    uint64_t *normal;  /* the same, where code is added next */
 
     bool partial;        /* the code is for warps of which some lanes are active */
     bool masked;         /* not all lanes execute the operation, */
@@ -306,6 +313,8 @@ void acu_jit_smooth_group(ptx_making *m, unsigned group);
 /* Writes to memory what is only in vectors: all, or one value. */
 void acu_jit_flush(ptx_making *m);
 void acu_jit_flush_one(ptx_making *m, ptx_slot slot);
+/* Writes a value to memory for a handler that does not mind which NaN it has; it stays dirty. */
+void acu_jit_lend(ptx_making *m, ptx_slot slot);
 /* Write the vectors of a group to memory, and load them. */
 void acu_jit_store_group(ptx_making *m, unsigned group);
 void acu_jit_load_group(ptx_making *m, unsigned group);
@@ -395,6 +404,9 @@ struct jit_row {
     uint8_t predicate; /* of a comparison; what goes into a sum or a logical operation */
     char joined;       /* '&', '|', '^': a comparison's result with another predicate; else 0 */
     bool is_signed, is_float;
+    uint8_t flushes;     /* .ftz: so many operands, */
+    bool flushes_result; /* and the result */
+    bool saturates;      /* .sat of a float */
 };
 jit_translate acu_jit_convert_size, acu_jit_resize, acu_jit_take_part, acu_jit_put_two,
     acu_jit_shift_short, acu_jit_compare_shorts, acu_jit_rounded, acu_jit_double,
@@ -418,6 +430,26 @@ void acu_jit_store_shorts(ptx_making *m, ptx_slot slot, unsigned i);
 void acu_jit_store_comparison(ptx_making *m, const ptx_op *op, const jit_row *k);
 /* Returns 32 bits for each lane of vector i of 64 bits. */
 x86_place acu_jit_half(ptx_making *m, ptx_slot slot, unsigned i, unsigned temporary);
+
+/* Translates an operation that flushes. */
+bool acu_jit_flushed(ptx_making *m, const ptx_op *op, const jit_row *k);
+/* Returns vector i of a value of 32 bits, of which what is subnormal is 0; perhaps in the vector
+ * `temporary`. Uses k2, or JIT_T2. */
+unsigned acu_jit_load_flushed(ptx_making *m, ptx_slot slot, unsigned i, unsigned temporary);
+/* Returns whether no lane's float is subnormal, or no comparison with it depends on whether what it
+ * is compared with is subnormal or 0. */
+bool acu_jit_is_normal(const ptx_making *m, ptx_slot slot);
+bool acu_jit_is_far_from_0(const ptx_making *m, ptx_slot slot);
+/* Finds `normals`; false without memory. Then the sets where code is added are those of the
+ * operation that leads, and change as an operation says. */
+bool acu_jit_find_normals(ptx_making *m);
+void acu_jit_begin_normal(ptx_making *m, uint32_t op);
+void acu_jit_step_normal(ptx_making *m, const ptx_op *op);
+/* Returns whether the operation flushes, and whether no lane of its result is subnormal. */
+bool acu_jit_flushes(const ptx_op *op);
+bool acu_jit_makes_normal(const ptx_making *m, const ptx_op *op);
+/* Makes a float, in a vector, one of 0 to 1; NaN becomes 0. */
+void acu_jit_saturate_vector(ptx_making *m, unsigned vector);
 
 /* Translates an operation that does the same in each lane; false: it has no translation. */
 bool acu_jit_lanes(ptx_making *m, const ptx_op *op);

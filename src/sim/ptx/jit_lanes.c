@@ -31,6 +31,19 @@ static void fix_nan(ptx_making *m, unsigned vector) {
     acu_x86_vector_by(x, X86_BLENDVPS, vector, vector, pool(JIT_NAN), JIT_T2 << 4);
 }
 
+void acu_jit_saturate_vector(ptx_making *m, unsigned vector) {
+    acu_x86_vector(&m->x, X86_MAXPS, vector, vector, pool(JIT_ZERO)); /* the second one, if NaN */
+    acu_x86_vector(&m->x, X86_MINPS, vector, vector, pool(JIT_ONE));
+}
+
+/* Finishes a vector of results. */
+static void finish(ptx_making *m, unsigned vector, const jit_row *k, bool fixes) {
+    if (k->saturates)
+        acu_jit_saturate_vector(m, vector);
+    else if (fixes)
+        fix_nan(m, vector);
+}
+
 /* Returns whether the NaN of a result that has been begun needs its bits now, not later. */
 static bool fixes_now(ptx_making *m, const ptx_op *op, const jit_row *k) {
     return k->is_float && !acu_jit_leave_rough(m, op->d);
@@ -50,8 +63,7 @@ static bool binary(ptx_making *m, const ptx_op *op, const jit_row *k) {
         unsigned a = acu_jit_load(m, op->a, k->size, i, JIT_T1),
                  d = acu_jit_target(m, op->d, k->size, i);
         acu_x86_vector(&m->x, k->vector, d, a, acu_jit_source(m, op->b, k->size, i));
-        if (fixes)
-            fix_nan(m, d);
+        finish(m, d, k, fixes);
         acu_jit_done(m, op->d, k->size, i);
     }
     return true;
@@ -75,8 +87,7 @@ static bool with_pool(ptx_making *m, const ptx_op *op, const jit_row *k) {
             d = acu_jit_target(m, op->d, k->size, i);
             acu_x86_vector(&m->x, k->vector, d, a, constant);
         }
-        if (fixes)
-            fix_nan(m, d);
+        finish(m, d, k, fixes);
         acu_jit_done(m, op->d, k->size, i);
     }
     return true;
@@ -91,9 +102,23 @@ static bool unary(ptx_making *m, const ptx_op *op, const jit_row *k) {
     for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
         unsigned d = acu_jit_target(m, op->d, k->size, i);
         acu_x86_vector(&m->x, k->vector, d, X86_NONE, acu_jit_source(m, op->a, k->size, i));
-        if (fixes)
-            fix_nan(m, d);
+        finish(m, d, k, fixes);
         acu_jit_done(m, op->d, k->size, i);
+    }
+    return true;
+}
+
+/* A float without what is behind its point; `predicate` is how. */
+static bool make_whole(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    acu_jit_want(m, op->a, 4);
+    acu_jit_begin(m, op->d, 4);
+    const bool fixes = fixes_now(m, op, k);
+    for (unsigned i = 0; i < m->vectors; i++) {
+        const unsigned d = acu_jit_target(m, op->d, 4, i);
+        acu_x86_vector_by(&m->x, k->vector, d, X86_NONE, acu_jit_source(m, op->a, 4, i),
+                          k->predicate | 8);
+        finish(m, d, k, fixes);
+        acu_jit_done(m, op->d, 4, i);
     }
     return true;
 }
@@ -170,8 +195,7 @@ static bool fused(ptx_making *m, const ptx_op *op, const jit_row *k) {
                 acu_x86_vector(x, X86_LOAD, d, X86_NONE, c);
             acu_x86_vector(x, X86_FMADD231PS, d, acu_jit_load(m, op->a, 4, i, JIT_T1), b);
         }
-        if (fixes)
-            fix_nan(m, d);
+        finish(m, d, k, fixes);
         acu_jit_done(m, op->d, 4, i);
     }
     return true;
@@ -241,16 +265,28 @@ static bool multiply_wide(ptx_making *m, const ptx_op *op, const jit_row *k) {
     return true;
 }
 
+/* Makes JIT_T0 the number in JIT_T1, with its sign, shifted to the right by JIT_T2: AVX2 has no
+ * instruction for it. What is below 0 is turned, and turned back. */
+static void shift_signed(ptx_making *m) {
+    x86 *x = &m->x;
+    acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, pool(JIT_ZERO));
+    acu_x86_vector(x, X86_PCMPGTQ, JIT_T0, JIT_T0, x86_in(JIT_T1));
+    acu_x86_vector(x, X86_PXOR, JIT_T1, JIT_T1, x86_in(JIT_T0));
+    acu_x86_vector(x, X86_PSRLVQ, JIT_T1, JIT_T1, x86_in(JIT_T2));
+    acu_x86_vector(x, X86_PXOR, JIT_T0, JIT_T0, x86_in(JIT_T1));
+}
+
 static bool shift_wide(ptx_making *m, const ptx_op *op, const jit_row *k) {
-    if (k->vector == X86_PSRAVQ && !m->wide)
-        return false;
     acu_jit_want(m, op->a, 8);
     acu_jit_want(m, op->b, 4);
     acu_jit_begin(m, op->d, 8);
     for (unsigned i = 0; i < 2 * m->vectors; i++) {
         unsigned a = acu_jit_load(m, op->a, 8, i, JIT_T1);
         acu_x86_vector(&m->x, X86_PMOVZXDQ, JIT_T2, X86_NONE, acu_jit_half(m, op->b, i, JIT_T2));
-        acu_x86_vector(&m->x, k->vector, acu_jit_target(m, op->d, 8, i), a, x86_in(JIT_T2));
+        if (k->vector == X86_PSRAVQ && !m->wide)
+            shift_signed(m);
+        else
+            acu_x86_vector(&m->x, k->vector, acu_jit_target(m, op->d, 8, i), a, x86_in(JIT_T2));
         acu_jit_done(m, op->d, 8, i);
     }
     return true;
@@ -318,8 +354,27 @@ static bool multiply_shorts(ptx_making *m, const ptx_op *op, const jit_row *k) {
     return true;
 }
 
+/* d = a * b, of 64 bits: with AVX2, of products of 32. */
 static bool multiply_long(ptx_making *m, const ptx_op *op, const jit_row *k) {
-    return m->wide && binary(m, op, k);
+    x86 *x = &m->x;
+    if (m->wide)
+        return binary(m, op, k);
+    want_all(m, op, k, 2);
+    acu_jit_begin(m, op->d, 8);
+    for (unsigned i = 0; i < vectors_of(m, 8); i++) {
+        acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, acu_jit_source(m, op->a, 8, i));
+        acu_x86_vector(x, X86_LOAD, JIT_T1, X86_NONE, acu_jit_source(m, op->b, 8, i));
+        acu_x86_shift_by(x, X86_SHIFT_PSRLQ, JIT_T2, JIT_T0, 32);
+        acu_x86_vector(x, X86_PMULUDQ, JIT_T2, JIT_T2, x86_in(JIT_T1));
+        acu_x86_shift_by(x, X86_SHIFT_PSRLQ, JIT_T3, JIT_T1, 32);
+        acu_x86_vector(x, X86_PMULUDQ, JIT_T3, JIT_T3, x86_in(JIT_T0));
+        acu_x86_vector(x, X86_PADDQ, JIT_T2, JIT_T2, x86_in(JIT_T3));
+        acu_x86_shift_by(x, X86_SHIFT_PSLLQ, JIT_T2, JIT_T2, 32);
+        acu_x86_vector(x, X86_PMULUDQ, JIT_T0, JIT_T0, x86_in(JIT_T1));
+        acu_x86_vector(x, X86_PADDQ, JIT_T0, JIT_T0, x86_in(JIT_T2));
+        acu_jit_put(m, op->d, 8, i);
+    }
+    return true;
 }
 
 /* Makes d the low 32 bits of a where not all lanes are active. */
@@ -335,11 +390,26 @@ static void narrow_masked(ptx_making *m, const ptx_op *op) {
     }
 }
 
+/* The same with AVX2, for all lanes or some. */
+static bool narrow_pairs(ptx_making *m, const ptx_op *op) {
+    enum { EVEN = 0x88, OUTER_FIRST = 0xd8 };
+    x86 *x = &m->x;
+    acu_jit_want(m, op->a, 8);
+    acu_jit_begin(m, op->d, 4);
+    for (unsigned i = 0; i < m->vectors; i++) {
+        const unsigned low = acu_jit_load(m, op->a, 8, 2 * i, JIT_T1);
+        acu_x86_vector_by(x, X86_SHUFPS, JIT_T0, low, acu_jit_source(m, op->a, 8, 2 * i + 1), EVEN);
+        acu_x86_vector_by(x, X86_PERMQ, JIT_T0, X86_NONE, x86_in(JIT_T0), OUTER_FIRST);
+        acu_jit_put(m, op->d, 4, i);
+    }
+    return true;
+}
+
 /* d = the low 32 bits of a. */
 static bool narrow(ptx_making *m, const ptx_op *op, const jit_row *k) {
     (void)k;
     if (!m->wide)
-        return false;
+        return narrow_pairs(m, op);
     acu_jit_want(m, op->a, 8);
     if (m->masked) {
         narrow_masked(m, op);
@@ -362,9 +432,28 @@ static void spread(ptx_making *m, x86_place bits, unsigned i, unsigned d) {
     acu_x86_vector(&m->x, X86_PCMPEQD, d, d, pool(JIT_BITS + 32 * i));
 }
 
+/* Makes JIT_T2 all ones where a predicate is true, for vector i; uses JIT_T3. AVX2 only. */
+static void spread_true(ptx_making *m, ptx_slot predicate, unsigned size, unsigned i) {
+    x86 *x = &m->x;
+    const size_t compared = offsetof(jit_frame, compared);
+    if (acu_jit_is_compared(m, predicate) && size == 4) {
+        acu_x86_vector(x, X86_LOAD, JIT_T2, X86_NONE, acu_jit_in_frame(compared + (size_t)32 * i));
+    } else if (acu_jit_is_compared(m, predicate)) {
+        acu_x86_vector(x, X86_PMOVSXDQ, JIT_T2, X86_NONE,
+                       acu_jit_in_frame(compared + (size_t)16 * i));
+    } else if (size == 4) {
+        spread(m, acu_jit_memory(m, predicate, 0), i, JIT_T2);
+    } else {
+        acu_x86_vector(x, X86_PMOVZXDQ, JIT_T3, X86_NONE, pool(JIT_BITS + 16 * i));
+        acu_x86_vector(x, X86_PBROADCASTD, JIT_T2, X86_NONE, acu_jit_memory(m, predicate, 0));
+        acu_x86_vector(x, X86_PAND, JIT_T2, JIT_T2, x86_in(JIT_T3));
+        acu_x86_vector(x, X86_PCMPEQQ, JIT_T2, JIT_T2, x86_in(JIT_T3));
+    }
+}
+
 static bool choose(ptx_making *m, const ptx_op *op, const jit_row *k) {
     x86 *x = &m->x;
-    if (k->size != 4 && !m->wide)
+    if (k->size == 2 && !m->wide)
         return false;
     want_all(m, op, k, 2);
     acu_jit_begin(m, op->d, k->size);
@@ -375,11 +464,7 @@ static bool choose(ptx_making *m, const ptx_op *op, const jit_row *k) {
         if (m->wide) {
             acu_x86_masked(x, k->vector, d, b, a, acu_jit_true(m, op->c, k->size, i));
         } else {
-            if (acu_jit_is_compared(m, op->c))
-                acu_x86_vector(x, X86_LOAD, JIT_T2, X86_NONE,
-                               acu_jit_in_frame(offsetof(jit_frame, compared) + (size_t)32 * i));
-            else
-                spread(m, acu_jit_memory(m, op->c, 0), i, JIT_T2);
+            spread_true(m, op->c, k->size, i);
             acu_x86_vector_by(x, X86_BLENDVPS, d, b, a, JIT_T2 << 4);
         }
         acu_jit_done(m, op->d, k->size, i);
@@ -397,13 +482,23 @@ void acu_jit_store_comparison(ptx_making *m, const ptx_op *op, const jit_row *k)
     acu_jit_store_predicate(m, op->d);
 }
 
+/* Returns whether a comparison may depend on whether an operand is subnormal or 0. */
+static bool flushes_compared(const ptx_making *m, const ptx_op *op, const jit_row *k) {
+    return k->flushes && !acu_jit_is_far_from_0(m, op->a) && !acu_jit_is_far_from_0(m, op->b);
+}
+
 static bool compare_in_masks(ptx_making *m, const ptx_op *op, const jit_row *k) {
     x86 *x = &m->x;
     const unsigned low = JIT_K_COMPARED, high = low + 1, first = k->size == 8 ? 2 : low;
     want_all(m, op, k, 2);
-    for (unsigned i = 0; i < vectors_of(m, k->size); i++)
-        acu_x86_vector_by(x, k->vector, first + i, acu_jit_load(m, op->a, k->size, i, JIT_T1),
-                          acu_jit_source(m, op->b, k->size, i), k->predicate);
+    for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
+        const unsigned a = flushes_compared(m, op, k) ? acu_jit_load_flushed(m, op->a, i, JIT_T1)
+                                                      : acu_jit_load(m, op->a, k->size, i, JIT_T1);
+        const x86_place b = flushes_compared(m, op, k)
+                                ? x86_in(acu_jit_load_flushed(m, op->b, i, JIT_T3))
+                                : acu_jit_source(m, op->b, k->size, i);
+        acu_x86_vector_by(x, k->vector, first + i, a, b, k->predicate);
+    }
     if (k->size == 8) { /* they are in k2 to k5 */
         acu_x86_join_masks(x, 8, high, 5, 4);
         acu_x86_join_masks(x, 8, low, 3, 2);
@@ -423,6 +518,12 @@ enum { EQUAL, LESS, LESS_EQUAL, NOT_EQUAL = 4, NOT_LESS, NOT_LESS_EQUAL };
  * not: then it returns true. AVX2 has few comparisons. */
 static bool compare_words(ptx_making *m, const ptx_op *op, const jit_row *k, unsigned i) {
     x86 *x = &m->x;
+    if (flushes_compared(m, op, k)) {
+        const unsigned first = acu_jit_load_flushed(m, op->a, i, JIT_T1),
+                       second = acu_jit_load_flushed(m, op->b, i, JIT_T3);
+        acu_x86_vector_by(x, X86_CMPPS, JIT_T1, first, x86_in(second), k->predicate);
+        return false;
+    }
     bool turned = k->predicate == LESS || k->predicate == NOT_LESS;
     unsigned a = acu_jit_load(m, turned ? op->b : op->a, 4, i, JIT_T1);
     x86_place b = acu_jit_source(m, turned ? op->a : op->b, 4, i);
@@ -468,12 +569,53 @@ static void keep_compared(ptx_making *m, unsigned i, bool inverted) {
                    acu_jit_in_frame(offsetof(jit_frame, compared) + (size_t)32 * i));
 }
 
+/* Makes JIT_T1 all ones in the lanes of vector i of 64 bits for which the comparison holds, or for
+ * which it does not: then it returns true. */
+static bool compare_longs(ptx_making *m, const ptx_op *op, const jit_row *k, unsigned i) {
+    x86 *x = &m->x;
+    const bool equal = k->predicate == EQUAL || k->predicate == NOT_EQUAL;
+    const bool turned = k->predicate == LESS || k->predicate == NOT_LESS;
+    acu_x86_vector(x, X86_LOAD, JIT_T1, X86_NONE,
+                   acu_jit_source(m, !k->is_float && turned ? op->b : op->a, 8, i));
+    acu_x86_vector(x, X86_LOAD, JIT_T2, X86_NONE,
+                   acu_jit_source(m, !k->is_float && turned ? op->a : op->b, 8, i));
+    if (k->is_float) {
+        acu_x86_vector_by(x, X86_CMPPD, JIT_T1, JIT_T1, x86_in(JIT_T2), k->predicate);
+        return false;
+    }
+    if (!equal && !k->is_signed) {
+        acu_x86_vector(x, X86_PXOR, JIT_T1, JIT_T1, pool(JIT_SIGN_WIDE));
+        acu_x86_vector(x, X86_PXOR, JIT_T2, JIT_T2, pool(JIT_SIGN_WIDE));
+    }
+    acu_x86_vector(x, equal ? X86_PCMPEQQ : X86_PCMPGTQ, JIT_T1, JIT_T1, x86_in(JIT_T2));
+    return k->predicate == NOT_EQUAL || k->predicate == LESS_EQUAL || k->predicate == NOT_LESS;
+}
+
+/* A comparison of 64 bits, with AVX2. */
+static bool compare_all_longs(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    x86 *x = &m->x;
+    bool inverted = false;
+    want_all(m, op, k, 2);
+    for (unsigned i = 0; i < vectors_of(m, 8); i++) {
+        inverted = compare_longs(m, op, k, i);
+        acu_x86_vector(x, X86_MOVMSKPD, i ? X86_RCX : X86_RAX, X86_NONE, x86_in(JIT_T1));
+        if (i) {
+            acu_x86_shift_left(x, X86_RCX, 4 * i);
+            acu_x86_word(x, X86_OR, X86_RAX, x86_in(X86_RCX));
+        }
+    }
+    if (inverted)
+        acu_x86_not(x, X86_RAX);
+    acu_jit_store_comparison(m, op, k);
+    return true;
+}
+
 static bool compare(ptx_making *m, const ptx_op *op, const jit_row *k) {
     x86 *x = &m->x;
     if (m->wide)
         return compare_in_masks(m, op, k);
     if (k->size != 4)
-        return false;
+        return compare_all_longs(m, op, k);
     bool inverted = false;
     const bool keeps = !k->joined && !m->masked_by_guard && is_used_next(m, op->d);
     want_all(m, op, k, 2);
@@ -601,8 +743,14 @@ static const struct {
     {"abs.f32", with_pool, X86_PAND, 4, JIT_NAN / 64, false, true},
     {"fma.rn.f32", fused, X86_LOAD, 4, 0, false, true},
     {"mad.rn.f32", fused, X86_LOAD, 4, 0, false, true},
+    {"cvt.rni.f32.f32", make_whole, X86_ROUNDPS, 4, X86_NEAREST, false, true},
+    {"cvt.rzi.f32.f32", make_whole, X86_ROUNDPS, 4, X86_TO_ZERO, false, true},
+    {"cvt.rmi.f32.f32", make_whole, X86_ROUNDPS, 4, X86_DOWN, false, true},
+    {"cvt.rpi.f32.f32", make_whole, X86_ROUNDPS, 4, X86_UP, false, true},
     {"cvt.rn.f32.s32", unary, X86_CVTDQ2PS, 4, 0, false, false},
     {"cvt.rn.f32.u32", unary, X86_CVTUDQ2PS, 4, 0, false, false},
+    {"cvt.rn.ftz.f32.s32", unary, X86_CVTDQ2PS, 4, 0, false, false},
+    {"cvt.rn.ftz.f32.u32", unary, X86_CVTUDQ2PS, 4, 0, false, false},
 
     {"shf.l.wrap.b32", shift_two, X86_LOAD, 4, 'l', false, false},
     {"shf.r.wrap.b32", shift_two, X86_LOAD, 4, 'r', false, false},
@@ -676,6 +824,10 @@ static const struct {
     {"cvt.rzi.s32.f32", acu_jit_integer_of_float, X86_LOAD, 4, X86_TO_ZERO, true, false},
     {"cvt.rni.u32.f32", acu_jit_integer_of_float, X86_LOAD, 4, X86_NEAREST, false, false},
     {"cvt.rzi.u32.f32", acu_jit_integer_of_float, X86_LOAD, 4, X86_TO_ZERO, false, false},
+    {"cvt.rni.ftz.s32.f32", acu_jit_integer_of_float, X86_LOAD, 4, X86_NEAREST, true, false},
+    {"cvt.rzi.ftz.s32.f32", acu_jit_integer_of_float, X86_LOAD, 4, X86_TO_ZERO, true, false},
+    {"cvt.rni.ftz.u32.f32", acu_jit_integer_of_float, X86_LOAD, 4, X86_NEAREST, false, false},
+    {"cvt.rzi.ftz.u32.f32", acu_jit_integer_of_float, X86_LOAD, 4, X86_TO_ZERO, false, false},
 
     {"add.f16", acu_jit_halves, X86_ADDPS, 2, 0, false, false},
     {"add.rn.f16", acu_jit_halves, X86_ADDPS, 2, 0, false, false},
@@ -770,11 +922,48 @@ static void add(const char *opcode, jit_row k) {
     }
 }
 
+/* Returns how many operands the code of a float operation has. */
+static unsigned operands_of(const jit_row *k) {
+    const bool is_one = k->vector == X86_SQRTPS || k->from;
+    if (k->translate == fused || k->vector == X86_FMADD213PS)
+        return 3;
+    return k->translate == binary || k->translate == extreme ||
+                   (k->translate == acu_jit_rounded && !is_one)
+               ? 2
+               : 1;
+}
+
+/* Returns whether a result may be subnormal, or be rounded up from what is, of normal operands. */
+static bool may_be_subnormal(const jit_row *k) {
+    return k->translate == fused || k->vector == X86_ADDPS || k->vector == X86_SUBPS ||
+           k->vector == X86_MULPS || k->vector == X86_DIVPS || k->vector == X86_FMADD213PS;
+}
+
+/* Adds the forms of an operation of floats that flush, or saturate. */
+static void add_float(const char *opcode, jit_row k) {
+    const int length = (int)(strlen(opcode) - strlen(".f32"));
+    jit_row flushed = k;
+    char words[64];
+    add(opcode, k);
+    flushed.flushes = (uint8_t)operands_of(&k);
+    flushed.flushes_result = may_be_subnormal(&k);
+    for (unsigned saturates = 0; saturates < 2; saturates++) {
+        k.saturates = flushed.saturates = saturates;
+        if (saturates) {
+            snprintf(words, sizeof words, "%.*s.sat.f32", length, opcode);
+            add(words, k);
+        }
+        snprintf(words, sizeof words, "%.*s.ftz%s.f32", length, opcode, saturates ? ".sat" : "");
+        add(words, flushed);
+    }
+}
+
 static void add_comparisons(const char *name, jit_row k, const char *type) {
     static const char *const joins[] = {"", ".and", ".or", ".xor"};
     for (unsigned n = 0; n < 4; n++) {
         char opcode[64];
-        snprintf(opcode, sizeof opcode, "setp.%s%s.%s", name, joins[n], type);
+        snprintf(opcode, sizeof opcode, "setp.%s%s.%s%s", name, joins[n], k.flushes ? "ftz." : "",
+                 type);
         k.joined = "\0&|^"[n];
         add(opcode, k);
     }
@@ -785,11 +974,11 @@ static void add_roundings(void) {
         for (size_t r = 0; r < sizeof roundings / sizeof *roundings; r++) {
             char opcode[64];
             snprintf(opcode, sizeof opcode, "%s.%s.f32", rounded[n].name, roundings[r].name);
-            add(opcode, (jit_row){.translate = acu_jit_rounded,
-                                  .vector = rounded[n].vector,
-                                  .size = 4,
-                                  .predicate = roundings[r].rounding,
-                                  .from = rounded[n].is_reciprocal});
+            add_float(opcode, (jit_row){.translate = acu_jit_rounded,
+                                        .vector = rounded[n].vector,
+                                        .size = 4,
+                                        .predicate = roundings[r].rounding,
+                                        .from = rounded[n].is_reciprocal});
         }
 }
 
@@ -818,6 +1007,35 @@ static void add_handler(ptx_handler *handler, jit_translate *translate) {
         (jit_row){.handler = handler, .translate = translate, .vector = X86_LOAD, .size = 4};
 }
 
+/* The rows of one operation, and of those that flush or saturate. */
+static void add_row(size_t n) {
+    const bool is_float = rows[n].is_float || rows[n].translate == acu_jit_reciprocal_root;
+    const jit_row k = {.translate = rows[n].translate,
+                       .vector = rows[n].vector,
+                       .size = rows[n].size,
+                       .predicate = rows[n].predicate,
+                       .is_signed = rows[n].is_signed,
+                       .is_float = rows[n].is_float};
+    (is_float ? add_float : add)(rows[n].opcode, k);
+}
+
+/* Conversions that flush. */
+static void add_flushing_conversions(void) {
+    add("cvt.ftz.f32.f32",
+        (jit_row){
+            .translate = unary, .vector = X86_LOAD, .size = 4, .is_float = true, .flushes = 1});
+    add("cvt.ftz.sat.f32.f32",
+        (jit_row){.translate = acu_jit_saturate, .vector = X86_LOAD, .size = 4, .flushes = 1});
+    add("cvt.ftz.f64.f32",
+        (jit_row){
+            .translate = acu_jit_widen_float, .vector = X86_CVTPS2PD, .size = 8, .flushes = 1});
+    add("cvt.rn.ftz.f32.f64", (jit_row){.translate = acu_jit_float_of_double,
+                                        .vector = X86_CVTPD2PS,
+                                        .size = 4,
+                                        .predicate = X86_NEAREST,
+                                        .flushes_result = true});
+}
+
 static void fill(void) {
     static const char *const types[] = {"b32", "u32", "s32", "b64", "u64", "s64"};
     static const x86_vector vectors[] = {X86_PCMPUD, X86_PCMPUD, X86_PCMPD,
@@ -830,12 +1048,8 @@ static void fill(void) {
     add_roundings();
     add_sizes();
     for (size_t n = 0; n < sizeof rows / sizeof *rows; n++)
-        add(rows[n].opcode, (jit_row){.translate = rows[n].translate,
-                                      .vector = rows[n].vector,
-                                      .size = rows[n].size,
-                                      .predicate = rows[n].predicate,
-                                      .is_signed = rows[n].is_signed,
-                                      .is_float = rows[n].is_float});
+        add_row(n);
+    add_flushing_conversions();
     for (size_t n = 0; n < sizeof integers / sizeof *integers; n++)
         for (unsigned type = 0; type < 6; type++)
             add_comparisons(integers[n].name,
@@ -857,13 +1071,15 @@ static void fill(void) {
                             : is_signed    ? "b16"
                                            : "u16");
     for (size_t n = 0; n < sizeof floats / sizeof *floats; n++)
-        add_comparisons(floats[n].name,
-                        (jit_row){.translate = compare,
-                                  .vector = X86_CMPPS,
-                                  .size = 4,
-                                  .predicate = floats[n].predicate,
-                                  .is_float = true},
-                        "f32");
+        for (unsigned flushes = 0; flushes < 2; flushes++)
+            add_comparisons(floats[n].name,
+                            (jit_row){.translate = compare,
+                                      .vector = X86_CMPPS,
+                                      .size = 4,
+                                      .predicate = floats[n].predicate,
+                                      .is_float = true,
+                                      .flushes = flushes ? 2 : 0},
+                            "f32");
     for (size_t n = 0; n < sizeof floats / sizeof *floats; n++)
         add_comparisons(floats[n].name,
                         (jit_row){.translate = compare,
@@ -909,7 +1125,24 @@ bool acu_jit_is_late(ptx_making *m, const ptx_op *op) {
             acu_jit_note_product(m, op, k->is_signed));
 }
 
+bool acu_jit_flushes(const ptx_op *op) {
+    const jit_row *k = find_known(op);
+    return k->flushes || k->flushes_result;
+}
+
+bool acu_jit_makes_normal(const ptx_making *m, const ptx_op *op) {
+    const jit_row *k = find_known(op);
+    if (!k->handler || k->size != 4 || op->size != 4)
+        return false;
+    if (k->translate == copy || k->translate == choose)
+        return acu_jit_is_normal(m, op->a) && (k->translate == copy || acu_jit_is_normal(m, op->b));
+    return k->flushes || k->flushes_result || k->vector == X86_CVTDQ2PS ||
+           k->vector == X86_CVTUDQ2PS || k->translate == acu_jit_float_of_short ||
+           (k->translate == acu_jit_power && k->predicate);
+}
+
 bool acu_jit_lanes(ptx_making *m, const ptx_op *op) {
     const jit_row *k = find_known(op);
-    return k->handler && k->translate(m, op, k);
+    const bool looks = (k->flushes || k->flushes_result) && k->translate != compare;
+    return k->handler && (looks ? acu_jit_flushed : k->translate)(m, op, k);
 }

@@ -170,6 +170,17 @@ void acu_jit_flush_one(ptx_making *m, ptx_slot slot) {
             acu_jit_store_group(m, g);
 }
 
+void acu_jit_lend(ptx_making *m, ptx_slot slot) {
+    for (unsigned g = 0; g < m->group_count; g++) {
+        const jit_group group = m->groups[g];
+        if (!group.size || group.slot != slot || !group.dirty)
+            continue;
+        m->groups[g].is_rough = false;
+        acu_jit_store_group(m, g);
+        m->groups[g] = group;
+    }
+}
+
 void acu_jit_forget(ptx_making *m) {
     memset(m->groups, 0, sizeof m->groups);
 }

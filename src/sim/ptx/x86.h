@@ -158,6 +158,7 @@ typedef enum x86_vector {
     X86_SUBPD = X86_V(1, 1, 0, 1, 0x5c),
     X86_DIVPD = X86_V(1, 1, 0, 1, 0x5e),
     X86_SQRTPD = X86_V(1, 1, 0, 1, 0x51),
+    X86_ROUNDPS = X86_V(1, 3, 0, 0, 0x08),   /* by a byte */
     X86_ROUNDPD = X86_V(1, 3, 0, 1, 0x09),   /* by a byte */
     X86_CVTPD2DQ = X86_V(3, 1, 0, 1, 0xe6),  /* AVX-512 only: half a vector */
     X86_CVTPD2PS = X86_V(1, 1, 0, 1, 0x5a),  /* the same */
@@ -200,6 +201,9 @@ typedef enum x86_vector {
     X86_BLENDVPD = X86_V(1, 3, 0, 0, 0x4b), /* AVX2 only */
     X86_PBLENDVB = X86_V(1, 3, 0, 0, 0x4c), /* AVX2 only */
     X86_MOVMSKPS = X86_V(0, 1, 0, 0, 0x50), /* AVX2 only */
+    X86_MOVMSKPD = X86_V(1, 1, 0, 0, 0x50), /* AVX2 only */
+    X86_PCMPGTQ = X86_V(1, 2, 0, 0, 0x37),  /* AVX2 only */
+    X86_PCMPEQQ = X86_V(1, 2, 0, 0, 0x29),  /* AVX2 only */
     X86_PCMPGTD = X86_V(1, 1, 0, 0, 0x66),  /* AVX2 only */
     X86_PCMPEQD = X86_V(1, 1, 0, 0, 0x76),  /* AVX2 only */
     X86_PADDQ = X86_V(1, 1, 0, 1, 0xd4),
@@ -215,11 +219,13 @@ typedef enum x86_vector {
     X86_PMOVSXDQ = X86_V(1, 2, 0, 0, 0x25),
     X86_PMULDQ = X86_V(1, 2, 0, 1, 0x28),
     X86_PMOVZXDQ = X86_V(1, 2, 0, 0, 0x35),
-    X86_PTESTMD = X86_V(1, 2, 0, 0, 0x27), /* AVX-512 only */
-    X86_PMOVQD = X86_V(2, 2, 0, 0, 0x35),  /* AVX-512 only */
-    X86_PMOVDW = X86_V(2, 2, 0, 0, 0x33),  /* AVX-512 only */
-    X86_PERMD = X86_V(1, 2, 0, 0, 0x36),   /* of b, by a */
-    X86_PERMQ = X86_V(1, 3, 1, 1, 0x00),   /* by a byte, within 256 bits each */
+    X86_PTESTMD = X86_V(1, 2, 0, 0, 0x27),  /* AVX-512 only */
+    X86_PTESTNMD = X86_V(2, 2, 0, 0, 0x27), /* AVX-512 only */
+    X86_PANDN = X86_V(1, 1, 0, 0, 0xdf),    /* ~a & b */
+    X86_PMOVQD = X86_V(2, 2, 0, 0, 0x35),   /* AVX-512 only */
+    X86_PMOVDW = X86_V(2, 2, 0, 0, 0x33),   /* AVX-512 only */
+    X86_PERMD = X86_V(1, 2, 0, 0, 0x36),    /* of b, by a */
+    X86_PERMQ = X86_V(1, 3, 1, 1, 0x00),    /* by a byte, within 256 bits each */
     X86_PMINSD = X86_V(1, 2, 0, 0, 0x39),
     X86_PMINUD = X86_V(1, 2, 0, 0, 0x3b),
     X86_PMAXSD = X86_V(1, 2, 0, 0, 0x3d),
@@ -245,6 +251,7 @@ typedef enum x86_vector {
     X86_PCMPD = X86_V(1, 3, 0, 0, 0x1f),      /* AVX-512 only */
     X86_PCMPQ = X86_V(1, 3, 1, 1, 0x1f),      /* AVX-512 only */
     X86_EXTRACT128 = X86_V(1, 3, 0, 0, 0x39), /* AVX2 only */
+    X86_INSERT128 = X86_V(1, 3, 0, 0, 0x38),  /* AVX2 only */
     X86_EXTRACT256 = X86_V(1, 3, 1, 1, 0x3b), /* AVX-512 only */
     X86_INSERT256 = X86_V(1, 3, 1, 1, 0x3a),  /* AVX-512 only */
     X86_CVTPH2PS = X86_V(1, 2, 0, 0, 0x13),   /* AVX-512 only */
