@@ -1,6 +1,8 @@
-/* Stores and reductions that tell an mbarrier, reductions of many bytes, elements of 128 bits. */
+/* Stores and reductions that tell an mbarrier, reductions of many bytes, elements of 128 bits,
+ * policies of caches. */
 #include "ptx_test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define K(declares, instructions)                                                                  \
@@ -147,6 +149,62 @@ TEST(hints_change_nothing) {
     assert_int_equal(words[1], 14);
 }
 
+/* ---- policies ---- */
+
+static const char *with_policy(const char *operation) {
+    static const char before[] =
+        HEAD ".entry k(.param .u64 p) {\n.reg .b32 %r<5>, %f; .reg .b64 %d<5>;\n"
+             "ld.param.u64 %d1, [p];\nmov.b32 %f, 0f3FC00000;\nmov.b64 %d3, 0x7f1234567880;\n"
+             "mov.b64 %d4, 0x7fffffffff70;\nmov.u32 %r2, 65536;\nmov.u32 %r3, 5000;\n"
+             "mov.u32 %r4, 0;\ncreatepolicy.",
+                      after[] = ";\nst.global.b64 [%d1], %d2;\nret;\n}\n";
+    static char text[1000];
+    snprintf(text, sizeof text, "%s%s%s", before, operation, after);
+    return text;
+}
+
+/* The bits are an H200's: of a fraction's default, 1, of 24 and of 2.4 sixteenths; of blocks of
+ * 8 KiB, of 32 MiB, of a range across 4 GiB, and of an empty one. */
+TEST(policies_have_bits) {
+    static const struct {
+        const char *operation;
+        uint64_t wanted;
+    } rows[] = {
+        {"fractional.L2::evict_first.b64 %d2", 0x12f0000000000000},
+        {"fractional.L2::evict_last.L2::evict_first.b64 %d2, %f", 0x1570000000000000},
+        {"fractional.L2::evict_normal.L2::evict_unchanged.b64 %d2, 0.15", 0x1620000000000000},
+        {"range.L2::evict_unchanged.b64 %d2, [%d3+16], 5000, 1000000", 0x1813304000000000},
+        {"range.global.L2::evict_last.b64 %d2, [%d3+16], 3000000, -1", 0x1cd1a02000000000},
+        {"range.L2::evict_normal.L2::evict_first.b64 %d2, [%d4+16], %r2, %r3", 0x1f07f22000000000},
+        {"range.L2::evict_last.b64 %d2, [%d3+16], %r2, %r4", 0x1800000000000000},
+        {"cvt.L2.b64 %d2, 5", 5},
+    };
+    for (unsigned n = 0; n < sizeof rows / sizeof *rows; n++) {
+        uint64_t policy = 9;
+        run(with_policy(rows[n].operation), 1, 1, (uint32_t *)&policy, 2);
+        assert_int_equal(policy, rows[n].wanted);
+    }
+}
+
+/* So does ptxas 13.0. */
+TEST(policies_that_are_refused) {
+    static const char *const wrong[] = {
+        "fractional.global.L2::evict_first.b64 %d2, 0.5",
+        "fractional.L2.b64 %d2, 0.5",
+        "fractional.L2::evict_first.L2::evict_last.b64 %d2, 0.5",
+        "fractional.L2::evict_first.b64 %d2, 0.5, 0.5",
+        "fractional.L2::evict_first.b64 %d2, 1",
+        "range.L2::evict_first.b64 %d2, [%d3], 5",
+        "range.L2::evict_first.b64 %d2, %d3, 5, 5",
+        "cvt.L2.b64 %d2",
+        "cvt.b64 %d2, %d3",
+    };
+    for (unsigned n = 0; n < sizeof wrong / sizeof *wrong; n++) {
+        CUmodule module = NULL;
+        assert_int_equal(cuModuleLoadData(&module, with_policy(wrong[n])), CUDA_ERROR_INVALID_PTX);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         C(stores_that_tell_a_barrier),
@@ -156,6 +214,8 @@ int main(void) {
         C(elements_of_128_bits),
         C(exchanges_of_128_bits),
         C(hints_change_nothing),
+        C(policies_have_bits),
+        C(policies_that_are_refused),
     };
     return RUN(tests);
 }

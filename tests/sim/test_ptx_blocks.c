@@ -217,6 +217,26 @@ TEST(an_mbarrier_keeps_its_phase_when_it_is_invalid) {
     assert_int_equal(words[1], 0);
 }
 
+/* A thread makes a new object in the memory of an old one, whose phase the other warp has not yet
+ * seen to be complete: first thread 0, then thread 32, because either warp may be the last one to
+ * arrive. The tests of libcu++'s transactions do so, and end on an H200. */
+TEST(a_new_mbarrier_lets_those_go_who_wait_for_the_old_one) {
+    uint32_t words[64] = {0};
+    run(BARRIER "mov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\nsetp.eq.u32 %p1, %r1, 0;\n"
+                "@%p1 mbarrier.init.shared.b64 [m], 64;\nbar.sync 0;\n"
+                "N:\nmbarrier.arrive.shared.b64 %d2, [m];\n"
+                "W:\nmbarrier.try_wait.shared.b64 %p2, [m], %d2;\n@!%p2 bra W;\n"
+                "setp.eq.u32 %p1, %r1, %r2;\n@%p1 mbarrier.init.shared.b64 [m], 64;\nbar.sync 0;\n"
+                "add.u32 %r2, %r2, 32;\nsetp.lt.u32 %p1, %r2, 64;\n@%p1 bra N;\n"
+                "mbarrier.arrive.shared.b64 %d2, [m];\n"
+                "V:\nmbarrier.try_wait.parity.shared.b64 %p2, [m], 0;\n@!%p2 bra V;\n"
+                "mul.wide.u32 %d3, %r1, 4;\nadd.u64 %d3, %d1, %d3;\nst.global.u32 [%d3], %r1;\n"
+                "ret;\n}\n",
+        1, 64, words, 64);
+    for (uint32_t n = 0; n < 64; n++)
+        assert_int_equal(words[n], n);
+}
+
 TEST(mistakes_with_an_mbarrier) {
     fault(BARRIER "mbarrier.init.shared.b64 [m], 0;\nret;\n}\n", CUDA_ERROR_LAUNCH_FAILED);
     fault(BARRIER "mbarrier.init.shared.b64 [m], 1;\nmbarrier.arrive.shared.b64 _, [m], 2;\n"
@@ -634,6 +654,7 @@ int main(void) {
         C(waits_ask_an_mbarrier_seldom),
         C(a_bulk_copy_and_its_mbarrier),
         C(an_mbarrier_keeps_its_phase_when_it_is_invalid),
+        C(a_new_mbarrier_lets_those_go_who_wait_for_the_old_one),
         C(mistakes_with_an_mbarrier),
         C(bulk_copies_that_reduce),
         C(blocks_of_a_cluster_share_memory),

@@ -121,17 +121,6 @@ static void lower_pack(ptx_lowering *l, const ptx_instruction *i, ptx_type type)
     op->a = whole;
 }
 
-/* A policy says how a cache is to be used, of which there is none. A fraction may be left out. */
-void acu_ptx_lower_createpolicy(ptx_lowering *l, const ptx_instruction *i) {
-    const ptx_operand *to = &i->operands[0];
-    const bool is_range = strstr(i->opcode, ".range.");
-    const unsigned count = is_range ? 4 : 2, least = strstr(i->opcode, ".fractional.") ? 1 : count;
-    if (i->operand_count < least || i->operand_count > count || to->kind != PTX_REGISTER ||
-        acu_ptx_register_size(l, to) != 8)
-        acu_ptx_invalid(l, "Arguments mismatch for instruction '%s'", i->opcode);
-    acu_ptx_emit_copy(l, to->number, 8, acu_ptx_constant(l, 0, 8));
-}
-
 static void copy_whole(ptx_lowering *l, const ptx_operand *to, ptx_slot from, ptx_type type) {
     unsigned size = type == PTX_PRED ? 0 : (unsigned)acu_ptx_type_size(type);
     if (to->kind == PTX_SINK && l->instruction->operands[0].kind == PTX_LIST)

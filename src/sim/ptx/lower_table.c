@@ -115,10 +115,6 @@ static const simple_row simple[] = {
     {"applypriority", "global L2::evict_normal", 2, 2, ANY_OPERAND},
     {"bra", "uni", 1, 1, ANY_OPERAND},
     {"brkpt", "", 0, 0, ANY_OPERAND},
-    {"createpolicy",
-     "fractional range cvt L2 L2::evict_first L2::evict_last L2::evict_normal L2::evict_unchanged "
-     "global b64",
-     1, 4, ANY_OPERAND},
     {"discard", "global L2", 2, 2, ANY_OPERAND},
     {"exit", "", 0, 0, ANY_OPERAND},
     {"fence",

@@ -104,12 +104,16 @@ static char *object_of(ptx_warp *w, const ptx_op *op, unsigned lane) {
     return acu_ptx_mbarrier_at(w, op, lane, m->space, m->narrow ? (uint32_t)address : address);
 }
 
+/* The first phase of an object is even, because waits that name a parity ask for that. The number
+ * differs from that of the phase that the memory's last object completed: threads that wait for
+ * that phase by a state go on, as they do on a GPU, which wakes them when the phase completes. */
 static void do_init(ptx_warp *w, const ptx_op *op, unsigned lane, char *object) {
     uint32_t count = (uint32_t)value_of(w, op->b, lane, 4);
     if (!count || count > MOST_ARRIVALS)
         acu_ptx_fail(w, lane, op, 719, 0, "mbarrier.init with %u arrivals: 1 to %u are possible",
                      count, MOST_ARRIVALS);
-    uint64_t bits = pack(&(mbarrier){.pending = count, .expected = count});
+    unsigned phase = ((get(object).phase + 1) & ~1U) % PHASES;
+    uint64_t bits = pack(&(mbarrier){.pending = count, .expected = count, .phase = phase});
     memcpy(object, &bits, sizeof bits);
 }
 
