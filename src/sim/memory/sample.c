@@ -607,7 +607,7 @@ static double unit_of(const acu_sim_image *image, const corners *c, unsigned fir
 
 /* Cuts a number off at multiples of a unit, unless that is 0. */
 static double cut_off(double x, double unit) {
-    return unit > 0 && !isnan(x) ? copysign((double)(long long)(x / unit) * unit, x) : x;
+    return unit > 0 && !isnan(x) && !isinf(x) ? copysign((double)(long long)(x / unit) * unit, x) : x;
 }
 
 /* Returns what corners weigh together, each `part` of its weight. The sums of several squares, of a
@@ -672,7 +672,7 @@ static acu_sim_texel sample_one(const acu_sim_texture *t, const acu_sim_image *i
     corners c;
     double sums[4] = {-0.0, -0.0, -0.0, -0.0};
     if (!image->mixes)
-        return anisotropy_of(t, place->geometry) > 1
+        return t->texture.maxAnisotropy > 1 && place->geometry != ACU_SIM_3D
                    ? mixed_alone(image, read_point(t, image, place, level))
                    : read_point(t, image, place, level);
     read_corners(t, image, place, level, true, (share){0, false}, &c);
@@ -781,10 +781,10 @@ static long long snap(const acu_sim_texture *t, long long parts) {
 }
 
 /* Returns the level's bias in parts of one; anisotropic footprints have 64ths of it. */
-static long long bias_of(const acu_sim_texture *t, bool by_footprint) {
+static long long bias_of(const acu_sim_texture *t) {
     const long long parts = parts_of(t->texture.mipmapLevelBias);
     const bool is_short =
-        by_footprint && t->texture.maxAnisotropy > 1 && !t->texture.disableTrilinearOptimization;
+        t->texture.maxAnisotropy > 1 && !t->texture.disableTrilinearOptimization;
     return is_short ? parts - remainder_of(parts, 4) : parts;
 }
 
@@ -802,18 +802,17 @@ static long long clamp_level(const acu_sim_texture *t, const acu_sim_image *imag
 
 /* Returns the level that derivatives give, in parts of one. A GPU brings it nearer to a whole one
  * before it is clamped. */
-static long long level_of(const acu_sim_texture *t, const acu_sim_image *image, float level,
-                          bool by_footprint) {
+static long long level_of(const acu_sim_texture *t, const acu_sim_image *image, float level) {
     if (!image->levels)
         return 0;
-    const long long parts = parts_of(level) + bias_of(t, by_footprint);
+    const long long parts = parts_of(level) + bias_of(t);
     if (t->texture.mipmapFilterMode == cudaFilterModePoint)
         return (clamp_level(t, image, parts) + ONE / 2) / ONE * ONE;
-    return clamp_level(t, image, by_footprint ? snap(t, parts) : parts);
+    return clamp_level(t, image, snap(t, parts));
 }
 
 static acu_sim_texel sample_level(const acu_sim_image *image, const acu_sim_place *place,
-                                  float level, bool by_footprint) {
+                                  float level) {
     const acu_sim_texture *t = image->texture;
     acu_sim_texel flat = {{0}};
     if (place->geometry == ACU_SIM_2D && !place->beside[0] && !place->beside[1] &&
@@ -823,7 +822,7 @@ static acu_sim_texel sample_level(const acu_sim_image *image, const acu_sim_plac
         return (acu_sim_texel){{0}};
     if (!image->levels)
         return sample_one(t, image, place, 0);
-    const long long parts = level_of(t, image, level, by_footprint);
+    const long long parts = level_of(t, image, level);
     const unsigned lower = (unsigned)(parts / ONE);
     const int weight = (int)(parts % ONE);
     return weight ? sample_two(t, image, place, lower, weight) : sample_one(t, image, place, lower);
@@ -831,7 +830,7 @@ static acu_sim_texel sample_level(const acu_sim_image *image, const acu_sim_plac
 
 acu_sim_texel acu_sim_sample_level(const acu_sim_image *image, const acu_sim_place *place,
                                    float level) {
-    return sample_level(image, place, level, false);
+    return sample_level(image, place, level);
 }
 
 /* ---- derivatives ---- */
@@ -937,7 +936,7 @@ static void add_along(const row *r, int longer, double sums[4]) {
  * count as if they were as long as those of the level between both. */
 static acu_sim_texel sample_along(const acu_sim_texture *t, const acu_sim_image *image,
                                   const acu_sim_place *place, const acu_sim_footprint *f) {
-    const long long parts = level_of(t, image, f->level, true);
+    const long long parts = level_of(t, image, f->level);
     const int weight = (int)(parts % ONE),
               stretch = ((int)(ONE * acu_sim_footprint_power(weight)) + 1) / (ONE / ACU_SIM_WAY);
     double sums[4] = {-0.0, -0.0, -0.0, -0.0};
@@ -963,8 +962,8 @@ acu_sim_texel acu_sim_sample_grad(const acu_sim_image *image, const acu_sim_plac
         ways[1][i] = is_space ? place->at[i] + dy[i] - place->at[i] : dy[i];
     }
     const acu_sim_footprint f = footprint_of(t, image, place, ways[0], ways[1]);
-    return f.longer && image->is_float ? sample_along(t, image, place, &f)
-                                       : sample_level(image, place, f.level, true);
+    return f.longer ? sample_along(t, image, place, &f)
+                                       : sample_level(image, place, f.level);
 }
 
 /* Returns the image as its texels are read one by one; that is `copy` where they would be mixed. */
@@ -1011,7 +1010,7 @@ acu_sim_texel acu_sim_sample_gather(const acu_sim_image *image, const acu_sim_pl
         const acu_sim_texel *const from =
             &c.texel[(i == 1 || i == 2 ? 1u : 0u) | (i < 2 ? 2u : 0u)];
         out.u[i] = from->u[component];
-        if (is_wide_byte(plain, (int)component))
+        if (is_wide_byte(plain, (int)component) || (image->is_float && (image->mixes || image->texture->texture.maxAnisotropy>1)))
             out.f[i] = round_as(plain, (int)component, component_of(plain, from, (int)component));
     }
     return out;
