@@ -763,12 +763,18 @@ static long long parts_of(float levels) {
     return (long long)((double)(levels > most ? most : levels < -most ? -most : levels) * ONE);
 }
 
-/* Brings a level nearer to a whole one, as GPUs do with anisotropy unless the sampler says that
- * they must not: the part above a whole one grows faster, and from later on, the more is allowed.
+/* Returns whether a GPU may take a level nearer to a whole one than derivatives say, as with
+ * anisotropy, unless the sampler forbids that or takes whole levels. */
+static bool may_snap(const acu_sim_texture *t) {
+    return t->texture.maxAnisotropy > 1 && !t->texture.disableTrilinearOptimization &&
+           t->texture.mipmapFilterMode == cudaFilterModeLinear;
+}
+
+/* Brings a level nearer to a whole one: the part above a whole one grows faster, and from later on, the more is allowed.
  */
 static long long snap(const acu_sim_texture *t, long long parts) {
     const unsigned most = t->texture.maxAnisotropy;
-    if (most < 2 || t->texture.disableTrilinearOptimization)
+    if (!may_snap(t))
         return parts;
     const long long start = most < 4   ? 42
                             : most < 8 ? 54
@@ -783,9 +789,7 @@ static long long snap(const acu_sim_texture *t, long long parts) {
 /* Returns the level's bias in parts of one; anisotropic footprints have 64ths of it. */
 static long long bias_of(const acu_sim_texture *t) {
     const long long parts = parts_of(t->texture.mipmapLevelBias);
-    const bool is_short =
-        t->texture.maxAnisotropy > 1 && !t->texture.disableTrilinearOptimization;
-    return is_short ? parts - remainder_of(parts, 4) : parts;
+    return may_snap(t) ? parts - remainder_of(parts, 4) : parts;
 }
 
 /* Returns the level, in parts of one, that the sampler and the mipmap allow. */
@@ -846,8 +850,9 @@ static acu_sim_footprint shape_of(const acu_sim_texture *t, const acu_sim_image 
         return acu_sim_footprint_of_cube(place->at, dx, dy, (double)size.width, most);
     for (unsigned i = 0; i < dimensions_of(place->geometry); i++) {
         const double scale = t->texture.normalizedCoords ? sizes[i] : 1;
-        x[i] = (double)dx[i] * scale;
-        y[i] = (double)dy[i] * scale;
+        const bool is_space = place->geometry == ACU_SIM_3D;
+        x[i] = is_space ? acu_sim_footprint_way(place->at[i], dx[i], scale) : (double)dx[i] * scale;
+        y[i] = is_space ? acu_sim_footprint_way(place->at[i], dy[i], scale) : (double)dy[i] * scale;
     }
     return acu_sim_footprint_of(x, y, most);
 }
@@ -858,7 +863,7 @@ static acu_sim_footprint footprint_of(const acu_sim_texture *t, const acu_sim_im
                                       const acu_sim_place *place, const float dx[3],
                                       const float dy[3]) {
     acu_sim_footprint f = shape_of(t, image, place, dx, dy);
-    if (t->texture.disableTrilinearOptimization)
+    if (!may_snap(t))
         f.level = f.own;
     return f;
 }
@@ -951,19 +956,11 @@ static acu_sim_texel sample_along(const acu_sim_texture *t, const acu_sim_image 
     return mix(image, sums);
 }
 
-/* In three dimensions a GPU takes the differences of coordinates, where large ones lose them. */
 acu_sim_texel acu_sim_sample_grad(const acu_sim_image *image, const acu_sim_place *place,
                                   const float dx[3], const float dy[3]) {
     const acu_sim_texture *t = image->texture;
-    float ways[2][3];
-    const bool is_space = place->geometry == ACU_SIM_3D;
-    for (int i = 0; i < 3; i++) {
-        ways[0][i] = is_space ? place->at[i] + dx[i] - place->at[i] : dx[i];
-        ways[1][i] = is_space ? place->at[i] + dy[i] - place->at[i] : dy[i];
-    }
-    const acu_sim_footprint f = footprint_of(t, image, place, ways[0], ways[1]);
-    return f.longer ? sample_along(t, image, place, &f)
-                                       : sample_level(image, place, f.level);
+    const acu_sim_footprint f = footprint_of(t, image, place, dx, dy);
+    return f.longer ? sample_along(t, image, place, &f) : sample_level(image, place, f.level);
 }
 
 /* Returns the image as its texels are read one by one; that is `copy` where they would be mixed. */
