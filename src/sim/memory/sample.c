@@ -316,7 +316,8 @@ static acu_sim_texel border_of(const acu_sim_texture *t, const acu_sim_image *im
 typedef struct corners {
     unsigned count;
     acu_sim_texel texel[8];
-    int weight[8]; /* of ONE */
+    int weight[8];  /* of ONE */
+    bool counts[8]; /* the corner has a weight before products of weights are rounded */
 } corners;
 
 /* Returns in how many directions texels are mixed. A texture of one dimension is one row of a
@@ -364,6 +365,14 @@ static void set_cube(int weights[8], int all, int x, int y, int z) {
     set_square(weights + 4, second, x, y);
 }
 
+/* Notes which corners have a weight: the second one of each direction has none where the first one
+ * has all. */
+static void set_counts(corners *c, const axis axes[3]) {
+    for (unsigned k = 0; k < c->count; k++)
+        c->counts[k] = (!(k & 1) || axes[0].weight) && (!(k & 2) || axes[1].weight) &&
+                       (!(k & 4) || axes[2].weight);
+}
+
 /* Divides the weight of a corner that is missing between the others. */
 static void divide_missing(corners *c, int missing) {
     const int third = (c->weight[missing] + 1) / 3;
@@ -371,6 +380,7 @@ static void divide_missing(corners *c, int missing) {
     c->weight[missing ^ 2] += third;
     c->weight[missing ^ 3] += c->weight[missing] - 2 * third;
     c->weight[missing] = 0;
+    c->counts[missing] = false;
     c->texel[missing] = (acu_sim_texel){{0}};
 }
 
@@ -395,7 +405,7 @@ static void read_seamless(const acu_sim_image *image, const acu_sim_place *place
     const long long n = (long long)size.width;
     float at[3] = {place->at[0], place->at[1], place->at[2]};
     const unsigned face = choose_face(at);
-    axis axes[2];
+    axis axes[3] = {{0, {0, 0}, 0, {false, false}}};
     int missing = -1;
     place_from_middle(face, at);
     for (int i = 0; i < 2; i++) /* in a border nothing is brought back */
@@ -404,6 +414,7 @@ static void read_seamless(const acu_sim_image *image, const acu_sim_place *place
         clamp_to_edge(&axes[i], n);
     c->count = 4;
     set_square(c->weight, weight_of(of), axes[0].weight, axes[1].weight);
+    set_counts(c, axes);
     for (int k = 0; k < 4; k++) {
         long long x = axes[0].first + (k & 1), y = axes[1].first + (k >> 1);
         const bool beyond_x = x < 0 || x >= n, beyond_y = y < 0 || y >= n;
@@ -427,6 +438,7 @@ static void read_mixed(const acu_sim_texture *t, const acu_sim_image *image,
                        corners *c) {
     const unsigned dimensions = mixed_dimensions(t, place->geometry);
     c->count = 1u << dimensions;
+    set_counts(c, axes);
     for (unsigned k = 0; k < c->count; k++) {
         bool outside = false;
         size_t where[3] = {0, 0, slice};
@@ -505,6 +517,7 @@ static void read_corners(const acu_sim_texture *t, const acu_sim_image *image,
     if (!mixes) {
         c->count = 1;
         c->weight[0] = weight_of(of);
+        c->counts[0] = true;
         c->texel[0] = read_point(t, image, place, level);
         return;
     }
@@ -610,6 +623,16 @@ static double cut_off(double x, double unit) {
     return unit > 0 && !isnan(x) && !isinf(x) ? copysign((double)(long long)(x / unit) * unit, x) : x;
 }
 
+/* Returns a corner's part of a sum: that of what is infinite or no number is itself, even where a
+ * product of weights was rounded to 0. */
+static double weighted(const acu_sim_image *image, const corners *c, unsigned k, int component,
+                       double unit) {
+    const double x = component_of(image, &c->texel[k], component);
+    if (isnan(x) || isinf(x))
+        return c->counts[k] ? x : -0.0;
+    return c->weight[k] ? cut_off(x, unit) * c->weight[k] : -0.0;
+}
+
 /* Returns what corners weigh together, each `part` of its weight. The sums of several squares, of a
  * cube or of two levels, are cut off, too, as the numbers of the one with the largest. */
 static double mixed_sum(const acu_sim_image *image, const corners *c, unsigned levels,
@@ -621,9 +644,7 @@ static double mixed_sum(const acu_sim_image *image, const corners *c, unsigned l
         const double unit = unit_of(image, of, first, component);
         wide = unit > wide ? unit : wide;
         for (unsigned k = first; k < of->count && k < first + 4; k++)
-            if (of->weight[k])
-                squares[n] +=
-                    cut_off(component_of(image, &of->texel[k], component), unit) * of->weight[k];
+            squares[n] += weighted(image, of, k, component, unit);
     }
     for (unsigned n = 0; n < 2 * levels; n++)
         sum += cut_off(squares[n], acu_sim_image_is_color(image, component) ? 0 : wide);
