@@ -633,22 +633,22 @@ static double weighted(const acu_sim_image *image, const corners *c, unsigned k,
     return c->weight[k] ? cut_off(x, unit) * c->weight[k] : -0.0;
 }
 
-/* Returns what corners weigh together, each `part` of its weight. The sums of several squares, of a
- * cube or of two levels, are cut off, too, as the numbers of the one with the largest. */
+/* Returns what corners weigh together, each `part` of its weight. Sums of several squares, of a cube
+ * or of two levels, are multiples of a quarter of the largest unit; what they have more makes them
+ * less. */
 static double mixed_sum(const acu_sim_image *image, const corners *c, unsigned levels,
                         int component, double part) {
-    double squares[4] = {-0.0, -0.0, -0.0, -0.0}, wide = 0, sum = -0.0;
+    double wide = 0, sum = -0.0;
     for (unsigned n = 0; n < 2 * levels; n++) {
         const corners *const of = &c[n / 2];
         const unsigned first = n % 2 * 4;
         const double unit = unit_of(image, of, first, component);
         wide = unit > wide ? unit : wide;
         for (unsigned k = first; k < of->count && k < first + 4; k++)
-            squares[n] += weighted(image, of, k, component, unit);
+            sum += weighted(image, of, k, component, unit);
     }
-    for (unsigned n = 0; n < 2 * levels; n++)
-        sum += cut_off(squares[n], acu_sim_image_is_color(image, component) ? 0 : wide);
-    return sum * part;
+    const bool is_exact = !(wide > 0) || acu_sim_image_is_color(image, component);
+    return (is_exact ? sum : floor(sum * 4 / wide) * wide / 4) * part;
 }
 
 static void add_corners(const acu_sim_image *image, const corners *c, unsigned levels, double part,
@@ -755,6 +755,13 @@ bool acu_sim_sample_within(const acu_sim_image *image, float x, float y, float o
     return true;
 }
 
+/* Returns the image with its texels as they are where one is mixed with any other. */
+static acu_sim_image keeping_least(const acu_sim_image *image) {
+    acu_sim_image wide = *image;
+    wide.keeps_least = true;
+    return wide;
+}
+
 /* Samples two levels; `weight` is that of the second one. */
 static acu_sim_texel sample_two(const acu_sim_texture *t, const acu_sim_image *image,
                                 const acu_sim_place *place, unsigned level, int weight) {
@@ -767,8 +774,9 @@ static acu_sim_texel sample_two(const acu_sim_texture *t, const acu_sim_image *i
         add_corners(image, c, 2, 1, sums);
         return mix(image, sums);
     }
-    const acu_sim_texel a = sample_one(t, image, place, level),
-                        b = sample_one(t, image, place, level + 1);
+    const acu_sim_image wide = keeping_least(image);
+    const acu_sim_texel a = read_point(t, &wide, place, level),
+                        b = read_point(t, &wide, place, level + 1);
     for (int i = 0; i < 4; i++)
         sums[i] = component_of(image, &a, i) * (ONE - weight) + component_of(image, &b, i) * weight;
     return mix(image, sums);
@@ -966,7 +974,8 @@ static acu_sim_texel sample_along(const acu_sim_texture *t, const acu_sim_image 
     const int weight = (int)(parts % ONE),
               stretch = ((int)(ONE * acu_sim_footprint_power(weight)) + 1) / (ONE / ACU_SIM_WAY);
     double sums[4] = {-0.0, -0.0, -0.0, -0.0};
-    row r = {t, image, place, (unsigned)(parts / ONE), {weight, false}, f->way, stretch};
+    const acu_sim_image wide = keeping_least(image);
+    row r = {t, &wide, place, (unsigned)(parts / ONE), {weight, false}, f->way, stretch};
     add_along(&r, f->longer, sums);
     if (weight) {
         r.level++;
@@ -989,7 +998,7 @@ static const acu_sim_image *unmixed(const acu_sim_image *image, acu_sim_image *c
     if (!image->mixes)
         return image;
     *copy = *image;
-    copy->mixes = false;
+    copy->mixes = copy->keeps_least = false;
     return copy;
 }
 
