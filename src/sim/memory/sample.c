@@ -380,8 +380,9 @@ static void divide_missing(corners *c, int missing) {
     c->weight[missing ^ 2] += third;
     c->weight[missing ^ 3] += c->weight[missing] - 2 * third;
     c->weight[missing] = 0;
-    c->counts[missing] = false;
-    c->texel[missing] = (acu_sim_texel){{0}};
+    for (int i = 0; i < 4; i++)
+        c->counts[i] = c->counts[i] || c->weight[i];
+    c->texel[missing] = (acu_sim_texel){{0}}; /* which counts as a 0 that is not negative */
 }
 
 /* Returns whether the square reaches beyond both an edge of x and one of y. */
@@ -628,27 +629,29 @@ static double cut_off(double x, double unit) {
 static double weighted(const acu_sim_image *image, const corners *c, unsigned k, int component,
                        double unit) {
     const double x = component_of(image, &c->texel[k], component);
-    if (isnan(x) || isinf(x))
-        return c->counts[k] ? x : -0.0;
-    return c->weight[k] ? cut_off(x, unit) * c->weight[k] : -0.0;
+    if (!c->counts[k])
+        return -0.0;
+    return isnan(x) || isinf(x) ? x : cut_off(x, unit) * c->weight[k];
 }
 
-/* Returns what corners weigh together, each `part` of its weight. Sums of several squares, of a cube
- * or of two levels, are multiples of a quarter of the largest unit; what they have more makes them
+/* Returns what corners weigh together, each `part` of its weight. The sums of several squares, of a
+ * cube or of two levels, are multiples of a quarter of the largest unit: what one has more makes it
  * less. */
 static double mixed_sum(const acu_sim_image *image, const corners *c, unsigned levels,
                         int component, double part) {
-    double wide = 0, sum = -0.0;
+    double squares[4] = {-0.0, -0.0, -0.0, -0.0}, wide = 0, sum = -0.0;
     for (unsigned n = 0; n < 2 * levels; n++) {
         const corners *const of = &c[n / 2];
         const unsigned first = n % 2 * 4;
         const double unit = unit_of(image, of, first, component);
         wide = unit > wide ? unit : wide;
         for (unsigned k = first; k < of->count && k < first + 4; k++)
-            sum += weighted(image, of, k, component, unit);
+            squares[n] += weighted(image, of, k, component, unit);
     }
     const bool is_exact = !(wide > 0) || acu_sim_image_is_color(image, component);
-    return (is_exact ? sum : floor(sum * 4 / wide) * wide / 4) * part;
+    for (unsigned n = 0; n < 2 * levels; n++)
+        sum += is_exact ? squares[n] : floor(squares[n] * 4 / wide) * wide / 4;
+    return sum * part;
 }
 
 static void add_corners(const acu_sim_image *image, const corners *c, unsigned levels, double part,
@@ -879,9 +882,9 @@ static acu_sim_footprint shape_of(const acu_sim_texture *t, const acu_sim_image 
         return acu_sim_footprint_of_cube(place->at, dx, dy, (double)size.width, most);
     for (unsigned i = 0; i < dimensions_of(place->geometry); i++) {
         const double scale = t->texture.normalizedCoords ? sizes[i] : 1;
-        const bool is_space = place->geometry == ACU_SIM_3D;
-        x[i] = is_space ? acu_sim_footprint_way(place->at[i], dx[i], scale) : (double)dx[i] * scale;
-        y[i] = is_space ? acu_sim_footprint_way(place->at[i], dy[i], scale) : (double)dy[i] * scale;
+        const float from = place->geometry == ACU_SIM_3D ? place->at[i] : 0;
+        x[i] = acu_sim_footprint_way(from, dx[i], scale);
+        y[i] = acu_sim_footprint_way(from, dy[i], scale);
     }
     return acu_sim_footprint_of(x, y, most);
 }
