@@ -135,8 +135,8 @@ static double longest_of(const double x[PARTS], const double y[PARTS], double wa
 }
 
 /* Returns a coordinate as a GPU takes it: what is no number, or denormal, is 0. */
-static double coordinate_of(float x) {
-    return isnan(x) || fabsf(x) < FLT_MIN ? 0 : (double)x;
+static float coordinate_of(float x) {
+    return isnan(x) || fabsf(x) < FLT_MIN ? 0 : x;
 }
 
 /* Returns a product of numbers of 10 bits. Of the products of their bits the six lowest columns are
@@ -158,7 +158,7 @@ double acu_sim_footprint_way(float from, float way, double size) {
     const float most = 0x1p97f, to = from + way;
     if (fabsf(from) >= most || fabsf(to) >= most)
         return (double)INFINITY;
-    const double parts = coordinate_of(to) - coordinate_of(from);
+    const double parts = (double)(coordinate_of(to) - coordinate_of(from));
     return signed_as(multiply(cut(size_of(parts)), cut(size)), parts);
 }
 
