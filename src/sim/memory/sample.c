@@ -152,6 +152,14 @@ static unsigned choose_face(const float at[3]) {
     return 2 * along + (at[along] < 0);
 }
 
+/* Divides about as an H200 does, which multiplies by a reciprocal of 24 bits. That is not exactly
+ * rounded; most often it is as if 1/16 of its last bit had been added. */
+static float divide(float x, float by) {
+    int exponent;
+    const float reciprocal = (float)(1 / frexp((double)by, &exponent) + 0x1p-27);
+    return (float)ldexp((double)x * (double)reciprocal, -exponent);
+}
+
 /* Replaces a direction by a place on a face, or beyond its edges: of -1 to 1. */
 static void place_from_middle(unsigned face, float at[3]) {
     const float x = at[0], y = at[1], z = at[2], along = fabsf(at[face / 2]);
@@ -162,8 +170,8 @@ static void place_from_middle(unsigned face, float at[3]) {
         s = x;
         t = face & 1 ? -z : z;
     }
-    at[0] = along > 0 ? s / along : 0;
-    at[1] = along > 0 ? t / along : 0;
+    at[0] = along > 0 ? divide(s, along) : 0;
+    at[1] = along > 0 ? divide(t, along) : 0;
 }
 
 /* Replaces a direction by a place on a face, or beyond its edges: of 0 to 1. */
