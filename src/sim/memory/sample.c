@@ -390,7 +390,8 @@ static void divide_missing(corners *c, int missing) {
     c->weight[missing] = 0;
     for (int i = 0; i < 4; i++)
         c->counts[i] = c->counts[i] || c->weight[i];
-    c->texel[missing] = (acu_sim_texel){{0}}; /* which counts as a 0 that is not negative */
+    c->counts[missing] = true; /* as a 0 that is not negative */
+    c->texel[missing] = (acu_sim_texel){{0}};
 }
 
 /* Returns whether the square reaches beyond both an edge of x and one of y. */
@@ -826,10 +827,11 @@ static long long snap(const acu_sim_texture *t, long long parts) {
     return parts - rest + (part < 0 ? 0 : part > ONE ? ONE : part);
 }
 
-/* Returns the level's bias in parts of one; anisotropic footprints have 64ths of it. */
-static long long bias_of(const acu_sim_texture *t) {
-    const long long parts = parts_of(t->texture.mipmapLevelBias);
-    return may_snap(t) ? parts - remainder_of(parts, 4) : parts;
+/* Returns the level of derivatives with the bias, in parts of one. Of the bias of levels that may be
+ * nearer to whole ones 64ths count. */
+static long long biased(const acu_sim_texture *t, float level) {
+    const long long bias = parts_of(t->texture.mipmapLevelBias);
+    return parts_of(level) + (may_snap(t) ? bias - remainder_of(bias, 4) : bias);
 }
 
 /* Returns the level, in parts of one, that the sampler and the mipmap allow. */
@@ -844,19 +846,19 @@ static long long clamp_level(const acu_sim_texture *t, const acu_sim_image *imag
     return parts < 0 ? 0 : parts > last ? last : parts;
 }
 
-/* Returns the level that derivatives give, in parts of one. A GPU brings it nearer to a whole one
+/* Returns the level that is taken for one with its bias. A GPU brings it nearer to a whole one
  * before it is clamped. */
-static long long level_of(const acu_sim_texture *t, const acu_sim_image *image, float level) {
+static long long level_of(const acu_sim_texture *t, const acu_sim_image *image, long long parts) {
     if (!image->levels)
         return 0;
-    const long long parts = parts_of(level) + bias_of(t);
     if (t->texture.mipmapFilterMode == cudaFilterModePoint)
         return (clamp_level(t, image, parts) + ONE / 2) / ONE * ONE;
     return clamp_level(t, image, snap(t, parts));
 }
 
+/* Samples a level with its bias. */
 static acu_sim_texel sample_level(const acu_sim_image *image, const acu_sim_place *place,
-                                  float level) {
+                                  long long biased_level) {
     const acu_sim_texture *t = image->texture;
     acu_sim_texel flat = {{0}};
     if (place->geometry == ACU_SIM_2D && !place->beside[0] && !place->beside[1] &&
@@ -866,7 +868,7 @@ static acu_sim_texel sample_level(const acu_sim_image *image, const acu_sim_plac
         return (acu_sim_texel){{0}};
     if (!image->levels)
         return sample_one(t, image, place, 0);
-    const long long parts = level_of(t, image, level);
+    const long long parts = level_of(t, image, biased_level);
     const unsigned lower = (unsigned)(parts / ONE);
     const int weight = (int)(parts % ONE);
     return weight ? sample_two(t, image, place, lower, weight) : sample_one(t, image, place, lower);
@@ -874,7 +876,8 @@ static acu_sim_texel sample_level(const acu_sim_image *image, const acu_sim_plac
 
 acu_sim_texel acu_sim_sample_level(const acu_sim_image *image, const acu_sim_place *place,
                                    float level) {
-    return sample_level(image, place, level);
+    return sample_level(image, place,
+                        parts_of(level) + parts_of(image->texture->texture.mipmapLevelBias));
 }
 
 /* ---- derivatives ---- */
@@ -981,7 +984,7 @@ static void add_along(const row *r, int longer, double sums[4]) {
  * count as if they were as long as those of the level between both. */
 static acu_sim_texel sample_along(const acu_sim_texture *t, const acu_sim_image *image,
                                   const acu_sim_place *place, const acu_sim_footprint *f) {
-    const long long parts = level_of(t, image, f->level);
+    const long long parts = level_of(t, image, biased(t, f->level));
     const int weight = (int)(parts % ONE),
               stretch = ((int)(ONE * acu_sim_footprint_power(weight)) + 1) / (ONE / ACU_SIM_WAY);
     double sums[4] = {-0.0, -0.0, -0.0, -0.0};
@@ -1001,7 +1004,7 @@ acu_sim_texel acu_sim_sample_grad(const acu_sim_image *image, const acu_sim_plac
                                   const float dx[3], const float dy[3]) {
     const acu_sim_texture *t = image->texture;
     const acu_sim_footprint f = footprint_of(t, image, place, dx, dy);
-    return f.longer ? sample_along(t, image, place, &f) : sample_level(image, place, f.level);
+    return f.longer ? sample_along(t, image, place, &f) : sample_level(image, place, biased(t, f.level));
 }
 
 /* Returns the image as its texels are read one by one; that is `copy` where they would be mixed. */
