@@ -690,8 +690,15 @@ static unsigned anisotropy_of(const acu_sim_texture *t, acu_sim_geometry geometr
     return geometry == ACU_SIM_3D || geometry == ACU_SIM_1D_LAYERED ? 1 : t->texture.maxAnisotropy;
 }
 
-/* Returns a texel as if it had been mixed with others of no weight, as anisotropic textures have
- * it: signed bytes are numbers of 16 bits, what is no number has all bits. */
+/* Returns whether points could be mixed with others: along footprints, or with another level. */
+static bool is_filtered(const acu_sim_texture *t, const acu_sim_image *image,
+                        acu_sim_geometry geometry) {
+    return (t->texture.maxAnisotropy > 1 && geometry != ACU_SIM_3D) ||
+           (image->levels && t->texture.mipmapFilterMode == cudaFilterModeLinear);
+}
+
+/* Returns a texel as if it had been mixed with others of no weight: signed bytes are numbers of 16
+ * bits, what is no number has all bits. */
 static acu_sim_texel mixed_alone(const acu_sim_image *image, acu_sim_texel texel) {
     for (int i = 0; i < image->channels; i++)
         if (image->is_float)
@@ -705,7 +712,7 @@ static acu_sim_texel sample_one(const acu_sim_texture *t, const acu_sim_image *i
     corners c;
     double sums[4] = {-0.0, -0.0, -0.0, -0.0};
     if (!image->mixes)
-        return t->texture.maxAnisotropy > 1 && place->geometry != ACU_SIM_3D
+        return is_filtered(t, image, place->geometry)
                    ? mixed_alone(image, read_point(t, image, place, level))
                    : read_point(t, image, place, level);
     read_corners(t, image, place, level, true, (share){0, false}, &c);
