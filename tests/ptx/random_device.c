@@ -213,8 +213,7 @@ typedef struct launch {
     unsigned count;
 } launch;
 
-int device_run(const char *text, unsigned level, unsigned char *out, size_t out_size,
-               size_t size) {
+int device_run(const char *text, unsigned level, unsigned char *out, size_t out_size, size_t size) {
     static char log[4096];
     void *module, *function, *arguments[] = {&driver.input, &driver.output, &driver.table};
     int options[] = {7, 5, 6}; /* the level; the log's address and size */

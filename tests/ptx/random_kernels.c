@@ -38,7 +38,7 @@ static struct part {
 } parts[MOST_STATEMENTS];
 static unsigned part_count, logged;
 
-static bool logs_places;    /* samples log where they are taken */
+static bool logs_places;                           /* samples log where they are taken */
 static unsigned log_step = LOG_BYTES, place_bytes; /* of a thread; what places take of it */
 
 /* ---- chance ---- */
@@ -250,7 +250,8 @@ static void put_loop(scope of, unsigned depth) {
         put("bar.warp.sync 0xffffffff;\n");
 }
 
-/* Returns whether the log is about full, places aside: with them a kernel has the same statements. */
+/* Returns whether the log is about full, places aside: with them a kernel has the same statements.
+ */
 static bool is_full(void) {
     return logged - place_bytes >= LOG_BYTES - 256;
 }

@@ -104,8 +104,8 @@ int image_format(const image *i);
 /* Opens the library of the driver API, and its first device; ends the program if it cannot. */
 void device_open(const char *path);
 /* Compiles a text with a level of optimizations, 0 to 4, and runs its kernel k(in, out, images),
- * whose output has a size, and of which the first bytes are copied to `out`; returns what the driver
- * said that went wrong, 0 if nothing. */
+ * whose output has a size, and of which the first bytes are copied to `out`; returns what the
+ * driver said that went wrong, 0 if nothing. */
 int device_run(const char *text, unsigned level, unsigned char *out, size_t out_size, size_t size);
 
 #endif

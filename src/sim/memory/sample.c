@@ -228,10 +228,10 @@ static void cross_edge(long long size, unsigned *face, long long *x, long long *
 /* ---- mixing ---- */
 
 static unsigned dimensions_of(acu_sim_geometry geometry) {
-    static const unsigned char of[] = {[ACU_SIM_1D] = 1,          [ACU_SIM_2D] = 2,
-                                       [ACU_SIM_3D] = 3,          [ACU_SIM_1D_LAYERED] = 1,
-                                       [ACU_SIM_2D_LAYERED] = 2,  [ACU_SIM_CUBE] = 2,
-                                       [ACU_SIM_CUBE_LAYERED] = 2};
+    static const unsigned char of[] = {
+        [ACU_SIM_1D] = 1,          [ACU_SIM_2D] = 2,         [ACU_SIM_3D] = 3,
+        [ACU_SIM_1D_LAYERED] = 1,  [ACU_SIM_2D_LAYERED] = 2, [ACU_SIM_CUBE] = 2,
+        [ACU_SIM_CUBE_LAYERED] = 2};
     return of[geometry];
 }
 
@@ -630,7 +630,8 @@ static double unit_of(const acu_sim_image *image, const corners *c, unsigned fir
 
 /* Cuts a number off at multiples of a unit, unless that is 0. */
 static double cut_off(double x, double unit) {
-    return unit > 0 && !isnan(x) && !isinf(x) ? copysign((double)(long long)(x / unit) * unit, x) : x;
+    return unit > 0 && !isnan(x) && !isinf(x) ? copysign((double)(long long)(x / unit) * unit, x)
+                                              : x;
 }
 
 /* Returns a corner's part of a sum: that of what is infinite or no number is itself, even where a
@@ -657,9 +658,8 @@ static double mixed_sum(const acu_sim_image *image, const corners *c, unsigned l
         for (unsigned k = first; k < of->count && k < first + 4; k++)
             squares[n] += weighted(image, of, k, component, unit);
     }
-    const bool is_exact = !(wide > 0) || acu_sim_image_is_color(image, component);
     for (unsigned n = 0; n < 2 * levels; n++)
-        sum += is_exact ? squares[n] : floor(squares[n] * 4 / wide) * wide / 4;
+        sum += wide > 0 ? floor(squares[n] * 4 / wide) * wide / 4 : squares[n];
     return sum * part;
 }
 
@@ -818,7 +818,8 @@ static bool may_snap(const acu_sim_texture *t) {
            t->texture.mipmapFilterMode == cudaFilterModeLinear;
 }
 
-/* Brings a level nearer to a whole one: the part above a whole one grows faster, and from later on, the more is allowed.
+/* Brings a level nearer to a whole one: the part above a whole one grows faster, and from later on,
+ * the more is allowed.
  */
 static long long snap(const acu_sim_texture *t, long long parts) {
     const unsigned most = t->texture.maxAnisotropy;
@@ -834,8 +835,8 @@ static long long snap(const acu_sim_texture *t, long long parts) {
     return parts - rest + (part < 0 ? 0 : part > ONE ? ONE : part);
 }
 
-/* Returns the level of derivatives with the bias, in parts of one. Of the bias of levels that may be
- * nearer to whole ones 64ths count. */
+/* Returns the level of derivatives with the bias, in parts of one. Of the bias of levels that may
+ * be nearer to whole ones 64ths count. */
 static long long biased(const acu_sim_texture *t, float level) {
     const long long bias = parts_of(t->texture.mipmapLevelBias);
     return parts_of(level) + (may_snap(t) ? bias - remainder_of(bias, 4) : bias);
@@ -1011,7 +1012,8 @@ acu_sim_texel acu_sim_sample_grad(const acu_sim_image *image, const acu_sim_plac
                                   const float dx[3], const float dy[3]) {
     const acu_sim_texture *t = image->texture;
     const acu_sim_footprint f = footprint_of(t, image, place, dx, dy);
-    return f.longer ? sample_along(t, image, place, &f) : sample_level(image, place, biased(t, f.level));
+    return f.longer ? sample_along(t, image, place, &f)
+                    : sample_level(image, place, biased(t, f.level));
 }
 
 /* Returns the image as its texels are read one by one; that is `copy` where they would be mixed. */
@@ -1058,7 +1060,8 @@ acu_sim_texel acu_sim_sample_gather(const acu_sim_image *image, const acu_sim_pl
         const acu_sim_texel *const from =
             &c.texel[(i == 1 || i == 2 ? 1u : 0u) | (i < 2 ? 2u : 0u)];
         out.u[i] = from->u[component];
-        if (is_wide_byte(plain, (int)component) || (image->is_float && (image->mixes || image->texture->texture.maxAnisotropy>1)))
+        if (is_wide_byte(plain, (int)component) ||
+            (image->is_float && (image->mixes || image->texture->texture.maxAnisotropy > 1)))
             out.f[i] = round_as(plain, (int)component, component_of(plain, from, (int)component));
     }
     return out;
