@@ -159,7 +159,7 @@ int get_far_row(unsigned index, row *out) {
     r.format =
         (struct cudaChannelFormatDesc){.x = f->bits, .f = (enum cudaChannelFormatKind)f->kind};
     r.component = 'r';
-    r.type = !(f->flags & INTEGER) ? 'f' : f->kind == U ? 'u' : 's';
+    r.type = (char)(!(f->flags & INTEGER) ? 'f' : f->kind == U ? 'u' : 's');
     r.sampler.readMode =
         f->kind == F || f->flags & INTEGER ? cudaReadModeElementType : cudaReadModeNormalizedFloat;
     r.sampler.filterMode = f->flags & POINT ? cudaFilterModePoint : cudaFilterModeLinear;
@@ -176,7 +176,7 @@ int get_far_row(unsigned index, row *out) {
         r.sampler.addressMode[i] = f->mode;
     r.sampler.borderColor[0] = 0.625f;
     snprintf(r.name, sizeof r.name, "far %u %s %s of %c%d", index, geometries[f->geometry],
-             operations[f->operation], "suf"[f->kind], f -> bits);
+             operations[f->operation], "suf"[f->kind], f->bits);
     *out = r;
     return 1;
 }

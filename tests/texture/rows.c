@@ -600,7 +600,7 @@ static void set_axis(const row *r, unsigned i, unsigned axis, unsigned *state, f
         break;
     case C_NEAR:
         x = floorf(unit(state) * size) + 0.5f +
-            (float)((int)(next_random(state) % 7) - 3) / (next_random(state) % 4 ? 256 : 8);
+            (float)((int)(next_random(state) % 7) - 3) / (next_random(state) % 4 ? 256.0f : 8.0f);
         break;
     case C_LARGE:
         x = ldexpf(unit(state) * 2 - 1, (int)(next_random(state) % 31)) * size;
@@ -634,7 +634,7 @@ static void divide_near_tie(const row *r, unsigned i, unsigned *state, place *p)
     const unsigned along = i % 3, steps = r->width * 512u;
     const float longest = i % 5 == 0 ? 0x1.fffffep0f : 1 + unit(state);
     for (unsigned k = 0; k < 3; k++) {
-        const float tie = (float)(next_random(state) % steps) / (float)(steps / 2) - 1;
+        const float tie = (float)(next_random(state) % steps) / (float)steps * 2 - 1;
         p->at[k] = k == along ? longest : longest * tie;
         for (unsigned n = k == along ? 0 : next_random(state) % 3; n; n--)
             p->at[k] = nextafterf(p->at[k], i & 1 ? 2.0f : -2.0f);
