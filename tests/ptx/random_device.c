@@ -213,7 +213,7 @@ typedef struct launch {
     unsigned count;
 } launch;
 
-int device_run(const char *text, unsigned level, unsigned char *out, size_t size) {
+int device_run(const char *text, unsigned level, unsigned char *out, size_t out_size, size_t size) {
     static char log[4096];
     void *module, *function, *arguments[] = {&driver.input, &driver.output, &driver.table, input};
     int options[] = {7, 5, 6}; /* the level; the log's address and size */
@@ -231,7 +231,7 @@ int device_run(const char *text, unsigned level, unsigned char *out, size_t size
     code = code ? code : driver.fill(driver.output, 0, size);
     code = code ? code : driver.launch(&of, function, arguments, NULL);
     code = code ? code : driver.wait();
-    code = code ? code : driver.to_host(out, driver.output, LANES * LOG_BYTES);
+    code = code ? code : driver.to_host(out, driver.output, out_size);
     if (code)
         return code;
     drop_images();

@@ -7,6 +7,7 @@
  *     ptx_random_kernels - LIBRARY parts FIRST COUNT    print one of what each statement logs
  *     ptx_random_kernels PARTS LIBRARY ask FIRST COUNT  print what differs from those parts
  *     ptx_random_kernels - LIBRARY logged NUMBER STATEMENT   print what a statement logs
+ *     ptx_random_kernels - LIBRARY sampled FIRST COUNT  print where samples are taken, and of what
  *     ptx_random_kernels - write NUMBER                 print the kernel
  *     ptx_random_kernels - texts FIRST COUNT            print a number of all kernels' texts and
  * images
@@ -21,7 +22,8 @@
 #include <string.h>
 
 enum {
-    OUT_BYTES = LANES * (LOG_BYTES + OWN_GLOBAL) + BLOCKS * THREADS / 32 * WARP_BYTES,
+    MOST_LOG = 2 * LOG_BYTES, /* with the places of samples */
+    OUT_BYTES = LANES * (MOST_LOG + OWN_GLOBAL) + BLOCKS * THREADS / 32 * WARP_BYTES,
     MOST_DEPTH = 2,
     FAILED = 3, /* the program's code where a kernel failed */
 };
@@ -37,6 +39,9 @@ static struct part {
     const statement *of;
 } parts[MOST_STATEMENTS];
 static unsigned part_count, logged;
+
+static bool logs_places;                           /* samples log where they are taken */
+static unsigned log_step = LOG_BYTES, place_bytes; /* of a thread; what places take of it */
 
 /* ---- chance ---- */
 
@@ -144,7 +149,7 @@ static unsigned bank_size(char letter) {
 }
 
 static unsigned bank_bytes(char letter) {
-    return letter == 'r' || letter == 'm' ? 4 : letter == 'd' ? 8 : 2;
+    return letter == 'd' ? 8 : letter == 'h' ? 2 : 4;
 }
 
 unsigned any(char letter, unsigned count) {
@@ -172,6 +177,15 @@ void put_log(char letter, unsigned first, unsigned count) {
     logged = (logged + bytes - 1) / bytes * bytes;
     for (unsigned n = 0; n < count; n++, logged += bytes)
         put("st.global.b%u [%%y5+%u], %%%c%u;\n", 8 * bytes, logged, letter, first + n);
+}
+
+void put_place_log(void) {
+    const unsigned before = logged;
+    if (!logs_places)
+        return;
+    put_log('f', 0, 3);
+    put_log('x', 4, 1);
+    place_bytes += logged - before;
 }
 
 void put_guard(scope of) {
@@ -245,8 +259,14 @@ static void put_loop(scope of, unsigned depth) {
         put("bar.warp.sync 0xffffffff;\n");
 }
 
+/* Returns whether the log is about full, places aside: with them a kernel has the same statements.
+ */
+static bool is_full(void) {
+    return logged - place_bytes >= LOG_BYTES - 256;
+}
+
 static void put_statements(scope of, unsigned depth, unsigned count) {
-    for (; count && statements_left && logged < LOG_BYTES - 256; count--) {
+    for (; count && statements_left && !is_full(); count--) {
         const unsigned way = below(20);
         if (depth < MOST_DEPTH && way == 0) {
             put_choice(of, depth);
@@ -296,8 +316,8 @@ static void put_addresses(void) {
     put("mad.wide.u32 %%y5, %%x0, %u, %%y1;\nadd.u64 %%y4, %%y1, %u;\nmad.wide.u32 %%y4, %%gw, %u, "
         "%%y4;\n"
         "add.u64 %%y1, %%y1, %u;\nmad.wide.u32 %%y1, %%x0, %u, %%y1;\n",
-        (unsigned)LOG_BYTES, (unsigned)(LANES * (LOG_BYTES + OWN_GLOBAL)), (unsigned)WARP_BYTES,
-        (unsigned)(LANES * LOG_BYTES), (unsigned)OWN_GLOBAL);
+        log_step, LANES * (log_step + OWN_GLOBAL), (unsigned)WARP_BYTES, LANES * log_step,
+        (unsigned)OWN_GLOBAL);
     put("mov.u32 %%im, image;\nmov.u32 %%lo, local;\nmov.u32 %%so, own;\nmov.u32 %%x1, "
         "far;\nshl.b32 %%x2, %%ti, 6;\n"
         "add.u32 %%so, %%so, %%x2;\nadd.u32 %%x1, %%x1, %%x2;\nmapa.shared::cluster.u32 %%ro, "
@@ -336,7 +356,7 @@ static void put_first_values(void) {
 
 static void put_kernel(uint64_t number) {
     random_state = (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    label_count = part_count = logged = 0;
+    label_count = part_count = logged = place_bytes = 0;
     statements_left = 60;
     is_wide = number >= FIRST_WIDE;
     choose_images();
@@ -367,7 +387,7 @@ static void put_kernel(uint64_t number) {
     put_first_values();
     put_flags();
     put("fence.proxy.async;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n");
-    while (statements_left && logged < LOG_BYTES - 256)
+    while (statements_left && !is_full())
         put_statements(CLUSTER, 0, statements_left);
     put("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\nret;\n}\n");
 }
@@ -404,7 +424,7 @@ static uint64_t add_image(uint64_t number, const image *i) {
 static uint64_t number_of_part(const unsigned char *log, const struct part *part) {
     uint64_t number = UINT64_C(0xcbf29ce484222325);
     for (unsigned lane = 0; lane < LANES; lane++)
-        number = add_bytes(number, log + (size_t)lane * LOG_BYTES + part->at, part->bytes);
+        number = add_bytes(number, log + (size_t)lane * log_step + part->at, part->bytes);
     return number;
 }
 
@@ -417,14 +437,14 @@ static uint64_t number_of(const unsigned char *log) {
     return number;
 }
 
-static unsigned char log_bytes[LANES * LOG_BYTES];
+static unsigned char log_bytes[LANES * MOST_LOG];
 static char *text; /* of the kernel that ran */
 
 /* Runs a kernel; ends the program if it fails. */
 static uint64_t run(uint64_t number, unsigned level) {
     free(text);
     text = text_of(number);
-    const int code = device_run(text, level, log_bytes, OUT_BYTES);
+    const int code = device_run(text, level, log_bytes, (size_t)LANES * log_step, OUT_BYTES);
     if (code) {
         printf("%llu fails: %d\n", (unsigned long long)number, code);
         fflush(stdout);
@@ -467,7 +487,7 @@ static void print_logged(uint64_t number, unsigned part) {
     printf("kernel %llu statement %u logs %u:\n%.*s", (unsigned long long)number, part,
            parts[part].bytes, (int)(parts[part].end - parts[part].begin), text + parts[part].begin);
     for (unsigned lane = 0; lane < LANES; lane++) {
-        const unsigned char *const at = log_bytes + (size_t)lane * LOG_BYTES + parts[part].at;
+        const unsigned char *const at = log_bytes + (size_t)lane * log_step + parts[part].at;
         printf("lane %u ", lane);
         for (unsigned n = 0; n < parts[part].bytes; n++)
             printf("%s%02x", n % 4 ? "" : " ",
@@ -475,6 +495,33 @@ static void print_logged(uint64_t number, unsigned part) {
                        at[n] * (parts[part].bytes % 4 != 0));
         printf("\n");
     }
+}
+
+static void print_images(uint64_t number) {
+    for (unsigned n = 0; n < TEXTURES; n++) {
+        const image *const i = &images[n];
+        printf("kernel %llu image %u shape %u format %u channels %u size %u %u %u levels %u "
+               "normalized %d integer %d linear %d %d srgb %d seamless %d anisotropy %u bias %g "
+               "least %g most %g modes %d %d %d\n",
+               (unsigned long long)number, n, i->shape, i->format, i->channels, i->width, i->height,
+               i->depth, i->levels, i->normalized, i->as_integer, i->linear, i->linear_levels,
+               i->srgb, i->seamless, i->anisotropy, (double)i->bias, (double)i->least,
+               (double)i->most, i->modes[0], i->modes[1], i->modes[2]);
+    }
+}
+
+/* Prints a kernel's textures and samples; behind what a sample returned is where it was taken. */
+static int print_samples(uint64_t first, uint64_t count) {
+    logs_places = true;
+    log_step = MOST_LOG;
+    for (uint64_t number = first; number < first + count; number++) {
+        run(number, 4);
+        print_images(number);
+        for (unsigned n = 0; n < part_count; n++)
+            if (parts[n].of->put == sample_statements->put)
+                print_logged(number, n);
+    }
+    return 0;
 }
 
 static void print_parts_of(uint64_t number) {
@@ -548,6 +595,8 @@ static int use_device(int argc, char **argv, FILE *answers) {
         print_logged(first, (unsigned)second);
         return 0;
     }
+    if (strcmp(argv[3], "sampled") == 0)
+        return print_samples(first, second);
     return strcmp(argv[3], "ask") == 0 && answers ? ask(answers, first, second)
            : strcmp(argv[3], "parts") == 0        ? print_parts(first, second)
                                                   : print_numbers(first, second);

@@ -63,6 +63,8 @@ void put_values(char letter, unsigned first, unsigned count, format of, kind whi
 void put_own_place(unsigned size);
 /* Puts stores of registers into the log. */
 void put_log(char letter, unsigned first, unsigned count);
+/* Does the same with the place of a sample, %f0 and behind and %x4, where places are asked for. */
+void put_place_log(void);
 /* Puts a guard, most often none, that is the same for all threads of the scope. */
 typedef enum scope { LANE, WARP, CLUSTER } scope;
 void put_guard(scope of);
@@ -118,8 +120,9 @@ int image_format(const image *i);
 
 /* Opens the library of the driver API, and its first device; ends the program if it cannot. */
 void device_open(const char *path);
-/* Compiles a text with a level of optimizations, 0 to 4, and runs its kernel k(in, out, images);
- * returns what the driver said that went wrong, 0 if nothing. */
-int device_run(const char *text, unsigned level, unsigned char *out, size_t size);
+/* Compiles a text with a level of optimizations, 0 to 4, and runs its kernel k(in, out, images),
+ * whose output has a size, and of which the first bytes are copied to `out`; returns what the
+ * driver said that went wrong, 0 if nothing. */
+int device_run(const char *text, unsigned level, unsigned char *out, size_t out_size, size_t size);
 
 #endif

@@ -212,6 +212,7 @@ static void put_sample(void) {
     }
     put(";\n");
     put_log('r', to, 4);
+    put_place_log();
 }
 
 static void put_texture_query(void) {

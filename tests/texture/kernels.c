@@ -92,9 +92,10 @@ static const char *const ptx[] = {
     ".version 7.0\n.target sm_52\n.address_size 64\n",
     EACH_GEOMETRY(SAMPLE, f) EACH_GEOMETRY(SAMPLE, u) EACH_GEOMETRY(SAMPLE, s)
         EACH_GEOMETRY(LEVEL, f) EACH_GEOMETRY(LEVEL, u) EACH_GEOMETRY(LEVEL, s)
-            EACH_GEOMETRY(GRAD, f) EACH_ARRAY(FETCH, f) EACH_ARRAY(FETCH, u) EACH_ARRAY(FETCH, s)
-                EACH_COMPONENT(GATHER, f) EACH_COMPONENT(GATHER, u) EACH_COMPONENT(GATHER, s)
-                    EACH_ARRAY(SURFACE, clamp) EACH_ARRAY(SURFACE, zero)};
+            EACH_GEOMETRY(GRAD, f) EACH_GEOMETRY(GRAD, u) EACH_GEOMETRY(GRAD, s)
+                EACH_ARRAY(FETCH, f) EACH_ARRAY(FETCH, u) EACH_ARRAY(FETCH, s)
+                    EACH_COMPONENT(GATHER, f) EACH_COMPONENT(GATHER, u) EACH_COMPONENT(GATHER, s)
+                        EACH_ARRAY(SURFACE, clamp) EACH_ARRAY(SURFACE, zero)};
 
 const char *texture_ptx(void) {
     static char text[100000];
@@ -191,6 +192,8 @@ void register_texture_kernels(void) {
     EACH_GEOMETRY(R_LEVEL, u);
     EACH_GEOMETRY(R_LEVEL, s);
     EACH_GEOMETRY(R_GRAD, f);
+    EACH_GEOMETRY(R_GRAD, u);
+    EACH_GEOMETRY(R_GRAD, s);
     EACH_ARRAY(R_FETCH, f);
     EACH_ARRAY(R_FETCH, u);
     EACH_ARRAY(R_FETCH, s);

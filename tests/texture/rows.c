@@ -426,6 +426,20 @@ static unsigned seed_of(const row *r, unsigned seed) {
     return hash;
 }
 
+/* Returns a float of an exponent within so many of 1, or of any; now and then one that is no
+ * number, infinite, 0 or denormal. */
+static float any_float(unsigned *state, unsigned within) {
+    const unsigned word = next_random(state), choice = next_random(state) % 32;
+    const unsigned exponent = choice == 0   ? 255
+                              : choice == 1 ? 0
+                                            : 127 - within + next_random(state) % (2 * within);
+    const unsigned bits = (word & 0x807fffffu) | exponent << 23;
+    const unsigned plain = choice < 2 && word >> 23 & 1 ? bits & 0xff800000u : bits;
+    float x;
+    memcpy(&x, &plain, 4);
+    return x;
+}
+
 /* ---- texels ---- */
 
 void make_texels(const row *r, unsigned seed, unsigned level, unsigned char *texels, size_t bytes) {
@@ -457,9 +471,16 @@ void make_texels(const row *r, unsigned seed, unsigned level, unsigned char *tex
         case P_RANDOM:
         case P_MODES:
             break;
+        case P_FAR:
+            number = ldexpf(number, (int)(next_random(&state) % 33) - 16);
+            value &= (value & 0x7c00) == 0x7c00 ? 0xfbffu : 0xffffu;
+            break;
+        case P_ANY:
+            number = any_float(&state, 32);
+            break;
         }
         if (is_float && bits == 16)
-            value = r->pattern == P_RAMP ? value & 0xffffu : value & 0xbbffu;
+            value = r->pattern >= P_RAMP ? value & 0xffffu : value & 0xbbffu;
         if (is_float && bits == 32)
             memcpy(&value, &number, 4);
         memcpy(texels + i * channel, &value, channel);
@@ -575,6 +596,20 @@ static void set_axis(const row *r, unsigned i, unsigned axis, unsigned *state, f
         x = size * 0.37f;
         break;
     case C_FACES:
+    case C_DIVISION:
+        break;
+    case C_NEAR:
+        x = floorf(unit(state) * size) + 0.5f +
+            (float)((int)(next_random(state) % 7) - 3) / (next_random(state) % 4 ? 256.0f : 8.0f);
+        break;
+    case C_LARGE:
+        x = ldexpf(unit(state) * 2 - 1, (int)(next_random(state) % 31)) * size;
+        break;
+    case C_FAR:
+        x = next_random(state) % 2 ? unit(state) * size : any_float(state, 127);
+        break;
+    case C_WAYS:
+        x = unit(state) * size;
         break;
     case C_TIES: /* next to where the fraction is rounded up, or the texel changes */
         x = (float)(next_random(state) % (r->width * 512u)) / 512.0f / size;
@@ -593,12 +628,33 @@ static void set_axis(const row *r, unsigned i, unsigned axis, unsigned *state, f
     }
 }
 
+/* Makes two parts of a direction such that the third one divides them about where a fraction of a
+ * texel is rounded up. */
+static void divide_near_tie(const row *r, unsigned i, unsigned *state, place *p) {
+    const unsigned along = i % 3, steps = r->width * 512u;
+    const float longest = i % 5 == 0 ? 0x1.fffffep0f : 1 + unit(state);
+    for (unsigned k = 0; k < 3; k++) {
+        const float tie = (float)(next_random(state) % steps) / (float)steps * 2 - 1;
+        p->at[k] = k == along ? longest : longest * tie;
+        for (unsigned n = k == along ? 0 : next_random(state) % 3; n; n--)
+            p->at[k] = nextafterf(p->at[k], i & 1 ? 2.0f : -2.0f);
+    }
+    if (i & 16)
+        p->at[along] = -p->at[along];
+}
+
 /* A direction, whose largest part is not always 1. */
 static void set_direction(const row *r, unsigned i, unsigned *state, place *p) {
     for (int k = 0; k < 3; k++) {
         p->at[k] = unit(state) * 2 - 1;
         if (r->places == C_EDGE)
             p->at[k] = (float)((int)(next_random(state) % 5) - 2) * 0.5f;
+        if (r->places == C_FAR)
+            p->at[k] = ldexpf(p->at[k], (int)(next_random(state) % 200) - 100);
+    }
+    if (r->places == C_DIVISION) {
+        divide_near_tie(r, i, state, p);
+        return;
     }
     /* Between two faces a GPU's division is not exact, which wrapping and a border would show. */
     const int address = (int)r->sampler.addressMode[0];
@@ -635,6 +691,10 @@ void make_places(const row *r, unsigned seed, place *spots) {
             for (int k = 0; k < 3; k++) {
                 p->dx[k] = (unit(&state) * 2 - 1) * scale;
                 p->dy[k] = (unit(&state) * 2 - 1) * scale;
+            }
+            for (int k = 0; r->places == C_WAYS && k < 3; k++) {
+                p->dx[k] = next_random(&state) % 2 ? any_float(&state, 127) : p->dx[k];
+                p->dy[k] = next_random(&state) % 2 ? any_float(&state, 30) : p->dy[k];
             }
             if (i % 4 == 0)
                 p->dx[1] = p->dx[2] = p->dy[0] = p->dy[2] = 0; /* along the axes */

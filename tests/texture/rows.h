@@ -10,8 +10,8 @@
 
 typedef enum geometry { G_1D, G_2D, G_3D, G_A1D, G_A2D, G_CUBE, G_ACUBE } geometry;
 typedef enum operation { OP_SAMPLE, OP_LEVEL, OP_GRAD, OP_FETCH, OP_GATHER, OP_SURFACE } operation;
-/* What the texels are. */
-typedef enum pattern { P_INDEX, P_RANDOM, P_ONE, P_LEVEL, P_RAMP, P_MODES } pattern;
+/* What the texels are; the last ones are floats of exponents far apart, and of any bits. */
+typedef enum pattern { P_INDEX, P_RANDOM, P_ONE, P_LEVEL, P_RAMP, P_MODES, P_FAR, P_ANY } pattern;
 /* How an array gets its elements: all at once, region by region, from an array that is copied, or
  * as numbers that a view makes compressed. */
 typedef enum making { M_WHOLE, M_PARTS, M_COPY, M_VIEW } making;
@@ -25,7 +25,12 @@ typedef enum places {
     C_WHOLE,
     C_LEVELS,
     C_TIES,
-    C_FACES /* on cubes: between two faces */
+    C_FACES,    /* on cubes: between two faces */
+    C_NEAR,     /* about in the middle of a texel */
+    C_LARGE,    /* up to 2^30 */
+    C_FAR,      /* of any exponent */
+    C_DIVISION, /* on cubes: next to where the fraction is rounded up */
+    C_WAYS      /* with derivatives of any exponent */
 } places;
 
 enum { MOST_PLACES = 4200 };
@@ -55,6 +60,8 @@ int get_row(unsigned index, row *out);
 
 /* Rows behind all others, of which no GPU was asked when they were written. */
 int get_more_row(unsigned index, row *out);
+/* Rows of numbers and places that random kernels have. */
+int get_far_row(unsigned index, row *out);
 /* The format as cudaCreateChannelDesc() describes it. */
 struct cudaChannelFormatDesc compressed_format(int kind);
 void force_modes(const row *row, unsigned char *blocks, size_t bytes);

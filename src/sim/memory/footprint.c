@@ -10,6 +10,7 @@
  */
 #include "sim/memory/footprint.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -133,6 +134,11 @@ static double longest_of(const double x[PARTS], const double y[PARTS], double wa
     return longest;
 }
 
+/* Returns a coordinate as a GPU takes it: what is no number, or denormal, is 0. */
+static float coordinate_of(float x) {
+    return isnan(x) || fabsf(x) < FLT_MIN ? 0 : x;
+}
+
 /* Returns a product of numbers of 10 bits. Of the products of their bits the six lowest columns are
  * left out, and a constant is added instead. */
 static double multiply(double a, double b) {
@@ -146,6 +152,14 @@ static double multiply(double a, double b) {
         if (second >> i & 1)
             sum += first * (1 << i) & KEPT;
     return cut(sum * unit);
+}
+
+double acu_sim_footprint_way(float from, float way, double size) {
+    const float most = 0x1p97f, to = from + way;
+    if (fabsf(from) >= most || fabsf(to) >= most)
+        return (double)INFINITY;
+    const double parts = (double)(coordinate_of(to) - coordinate_of(from));
+    return signed_as(multiply(cut(size_of(parts)), cut(size)), parts);
 }
 
 /* Returns the area of the square that two derivatives in two directions span. */

@@ -14,6 +14,9 @@ typedef struct acu_sim_footprint {
 
 /* Returns two to the power of steps of 1/256. */
 double acu_sim_footprint_power(int steps);
+/* Returns a derivative in texels, as a GPU finds it in three dimensions: as the difference of two
+ * coordinates, where large ones lose it, and of which some are as far apart as can be. */
+double acu_sim_footprint_way(float from, float way, double size);
 /* Returns the footprint of derivatives in texels, in the directions that there are; the rest is 0.
  * The ratio is at most `most`. */
 acu_sim_footprint acu_sim_footprint_of(const double dx[3], const double dy[3], unsigned most);

@@ -101,6 +101,7 @@ static void complete(acu_sim_image *image) {
     image->is_float = image->means >= REAL;
     image->has_colors = image->srgb && f->x == 8 && image->means == FRACTION_UNSIGNED;
     image->mixes = image->texture->texture.filterMode == cudaFilterModeLinear;
+    image->keeps_least = image->mixes;
     for (int i = 0; i < 4; i++)
         image->most[i] = most_of(image, i);
 }
@@ -293,7 +294,7 @@ static float fraction_of(const acu_sim_image *image, unsigned raw, int whole) {
     const float most = (float)((1u << (image->format.x - 1)) - 1u);
     if (image->means == FRACTION_UNSIGNED)
         return (float)raw / (most * 2 + 1);
-    return (float)whole < -most && !image->mixes ? -1 : (float)whole / most;
+    return (float)whole < -most && !image->keeps_least ? -1 : (float)whole / most;
 }
 
 static acu_sim_texel decode(const acu_sim_image *image, const char *bits) {

@@ -11,7 +11,9 @@ typedef struct acu_sim_image {
     struct cudaChannelFormatDesc format;
     bool as_fractions; /* integers become floats */
     bool srgb;
-    bool mixes;                   /* texels are mixed: signed bytes may be less than -1 */
+    bool mixes;                   /* texels are mixed with those beside */
+    bool keeps_least;             /* texels are mixed, if only with another level's: signed bytes
+                                     may be less than -1 */
     bool moves;                   /* texels are looked up, one by one, under the lock */
     acu_sim_array *const *levels; /* NULL: memory */
     acu_sim_array *only;          /* where `levels` leads without a mipmap */
