@@ -500,6 +500,24 @@ TEST(generic_addresses_of_variables) {
     assert_memory_equal(words, results, sizeof results);
 }
 
+/* Elements of arrays, as an H200 finds them: the manual says so, and tinygrad writes it. */
+TEST(elements_of_arrays) {
+    uint32_t words[8] = {0};
+    run(HEAD ".global .u32 g[4] = {5, 6, 7, 8};\n.global .u16 z[2][4] = {{1, 2, 3, 4}, {5, 6}};\n"
+             ".const .u32 c[3] = {1, 2, 9};\n.shared .align 8 .b8 s[16];\n"
+             ".entry k(.param .u64 p) {\n.local .u32 l[4];\n.reg .b32 %r<9>; .reg .b64 %d<4>;\n"
+             "ld.param.u64 %d1, [p];\nld.global.u32 %r1, g[3];\nld.const.u32 %r2, c[1+1];\n"
+             "st.local.u32 l[2], %r1;\nld.local.u32 %r3, [l+8];\nld.global.u16 %r4, z[5];\n"
+             "st.global.v4.u32 [%d1], {%r1, %r2, %r3, %r4};\nmov.u32 %r1, s[5];\n"
+             "mov.u32 %r5, s;\nsub.u32 %r1, %r1, %r5;\nmov.u64 %d2, g[2];\nmov.u64 %d3, g;\n"
+             "sub.u64 %d2, %d2, %d3;\ncvt.u32.u64 %r2, %d2;\ncvta.global.u64 %d2, g[1];\n"
+             "cvta.global.u64 %d3, %d3;\nsub.u64 %d2, %d2, %d3;\ncvt.u32.u64 %r3, %d2;\n"
+             "st.global.v4.u32 [%d1+16], {%r1, %r2, %r3, %r4};\nret;\n}\n",
+        1, 1, words, 8);
+    const uint32_t results[] = {8, 9, 8, 6, 5, 8, 4, 6};
+    assert_memory_equal(words, results, sizeof results);
+}
+
 /* What ptxas refuses is not executed. */
 TEST(operands_that_do_not_suit) {
     static const struct {
@@ -510,6 +528,9 @@ TEST(operands_that_do_not_suit) {
         {"add.u32 %u1, %u1, 1.0;", "Arguments mismatch for instruction 'add'"},
         {"add.u32 %f1, %u1, %u1;", "Arguments mismatch for instruction 'add'"},
         {"and.b32 %u1, %u1, -%u1;", "Operand negation not allowed for instruction 'and'"},
+        {"add.u32 %u1, %u1, s[1];", "Array indexing on non-array"},
+        {"mov.u32 %u1, c[0];", "Array indexing on non-array"},
+        {"add.u64 %d1, %d1, q[1];", "Arguments mismatch for instruction 'add'"},
         {"add.u32 %u1, %u1, s;", "An argument of instruction 'add' must be register"},
         {"mov.u32 %u1, %tid;", "Argument vector size mismatch for instruction 'mov'"},
         {"mov.v4.u32 {%u1, %u1, %u1, %u1}, %laneid;", "Argument vector size mismatch"},
@@ -711,7 +732,7 @@ TEST(operands_that_do_not_suit) {
         CUmodule module = NULL;
         snprintf(text, sizeof text,
                  ".version 9.0\n.target sm_90\n.address_size 64\n.shared .u32 s; .const .u32 "
-                 "c;\n.entry k() {\n.reg .f32 %%f<3>; "
+                 "c; .global .u32 q[4];\n.entry k() {\n.reg .f32 %%f<3>; "
                  ".reg .u32 %%u<3>; .reg .b64 %%d<3>; .reg .b16 %%h<3>; .reg .b8 %%b<3>; "
                  ".reg .pred %%p<2>;\n%s\nret;\n}\n",
                  wrong[n].instruction);
@@ -1201,6 +1222,7 @@ int main(void) {
         C(generic_addresses),
         C(vectors_of_registers),
         C(generic_addresses_of_variables),
+        C(elements_of_arrays),
         C(operands_that_do_not_suit),
         C(volatile_local_memory),
         C(bytes_are_put_together),

@@ -220,6 +220,19 @@ static void read_generic(ptx_parser *p, ptx_operand *o) {
     o->offset = read_offset(p);
 }
 
+/* Reads the index behind an array's name: [4]. Elements are counted over all extents. */
+static void read_index(ptx_parser *p, ptx_operand *o) {
+    if (!o->variable->array)
+        acu_ptx_parse_fail(p, PTX_INVALID, p->text.place, "Array indexing on non-array");
+    acu_ptx_parse_expect(p, "[");
+    if (!acu_ptx_parse_is_constant(p))
+        acu_ptx_parse_fail(p, PTX_NOT_SIMULATED, p->text.place,
+                           "the simulator does not execute an index that is a register");
+    o->offset = (int64_t)(acu_ptx_parse_integer(p) * o->variable->element);
+    o->has_offset = o->has_index = true;
+    acu_ptx_parse_expect(p, "]");
+}
+
 /* Reads [base + offset], or [base, {coordinates}] of textures and tensor maps. */
 static void read_address(ptx_parser *p, ptx_operand *o) {
     acu_ptx_parse_expect(p, "[");
@@ -290,7 +303,9 @@ static void read_operand(ptx_parser *p, ptx_operand *o) {
         read_constant(p, o);
     } else if (acu_ptx_text_is_name(&p->text)) {
         read_name(p, o, true);
-        if (o->kind == PTX_VARIABLE) {
+        if (o->kind == PTX_VARIABLE && acu_ptx_text_is(&p->text, "[")) {
+            read_index(p, o);
+        } else if (o->kind == PTX_VARIABLE) {
             o->has_offset = acu_ptx_text_is(&p->text, "+");
             o->offset = read_offset(p);
         }
@@ -353,6 +368,15 @@ static void check_negations(ptx_parser *p, const ptx_instruction *i) {
     }
 }
 
+/* Loads and stores take an element, ld.global.u32 r, a[4], for its address. */
+static void address_elements(ptx_instruction *i) {
+    static const char *const words[] = {"ld.", "ldu.", "st."};
+    for (unsigned n = 0; n < sizeof words / sizeof *words; n++)
+        for (unsigned m = 0; m < i->operand_count; m++)
+            if (strncmp(i->opcode, words[n], strlen(words[n])) == 0 && i->operands[m].has_index)
+                i->operands[m].kind = PTX_ADDRESS;
+}
+
 /* Reads the opcode, of which the module has one copy, however often it is there. */
 static const char *read_opcode(ptx_parser *p) {
     const ptx_text *t = &p->text;
@@ -390,6 +414,7 @@ void acu_ptx_parse_instruction(ptx_parser *p) {
             p->uses[n].operand = i.operands + (p->uses[n].operand - operands);
         }
     check_negations(p, &i);
+    address_elements(&i);
     for (unsigned n = 0; n < i.operand_count; n++)
         if (operands[n].kind == PTX_FUNCTION && !calls)
             acu_ptx_parse_take_function(operands[n].function);

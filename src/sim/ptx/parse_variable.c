@@ -94,6 +94,7 @@ static shape read_declarator(ptx_parser *p, ptx_variable *v) {
             s.row = SIZE_MAX;
         acu_ptx_parse_expect(p, "]");
     }
+    v->array = s.extents;
     if (__builtin_mul_overflow(s.row, s.extents ? s.rows : 1, &v->size) || v->size > SIZE_MAX / 2)
         acu_ptx_parse_fail(p, PTX_INVALID, v->place, "Size of '%s' is too large", v->name);
     if (!v->align)

@@ -101,6 +101,7 @@ struct ptx_variable {
     size_t element; /* bytes of one element, a whole vector */
     size_t size;    /* bytes of all elements; 0: of an extern array without an extent */
     bool managed;
+    bool array;       /* it has extents */
     bool pointer;     /* a parameter with .ptr */
     bool in_register; /* a parameter of a .func in the register space */
     unsigned number;  /* with `in_register`: the number of the register */
@@ -198,6 +199,7 @@ typedef struct ptx_operand {
     unsigned char component; /* of special registers: 0 to 3 for .x .y .z .w or .r .g .b .a */
     bool has_component;
     bool has_offset;     /* of PTX_VARIABLE: something is added to it */
+    bool has_index;      /* of PTX_VARIABLE: an element of an array was written, a[4] */
     char part;           /* of video instructions: 'b' or 'h', with `part_order`; else 0 */
     unsigned part_order; /* the digits of .b0, .h10 as a decimal number */
     unsigned number;     /* of a register or label */
