@@ -88,7 +88,7 @@ typedef struct statement {
 /* Each list ends with a statement that has no function. */
 extern const statement product_statements[], memory_statements[], copy_statements[],
     sample_statements[];
-/* Those that wide kernels have, too. */
+/* Only wide kernels have statements of these lists. */
 extern const statement access_statements[], flow_statements[], async_statements[],
     sparse_statements[], surface_statements[];
 extern bool is_wide;

@@ -186,7 +186,7 @@ TEST(policies_have_bits) {
     }
 }
 
-/* So does ptxas 13.0. */
+/* ptxas 13.0 refuses these, too. */
 TEST(policies_that_are_refused) {
     static const char *const wrong[] = {
         "fractional.global.L2::evict_first.b64 %d2, 0.5",

@@ -390,7 +390,7 @@ static void narrow_masked(ptx_making *m, const ptx_op *op) {
     }
 }
 
-/* The same with AVX2, for all lanes or some. */
+/* Makes elements of 64 bits ones of 32 with AVX2, for all lanes or some. */
 static bool narrow_pairs(ptx_making *m, const ptx_op *op) {
     enum { EVEN = 0x88, OUTER_FIRST = 0xd8 };
     x86 *x = &m->x;
