@@ -31,7 +31,9 @@ static inline int acu_sim_product_down(int a, int b) {
     return (a * b + ACU_SIM_ONE / 2 - 1) / ACU_SIM_ONE;
 }
 
+/* Returns in how many directions texels are mixed: two on a cube's face. */
 unsigned acu_sim_dimensions(acu_sim_geometry geometry);
+/* Returns whether the geometry has faces, layers of cubes included. */
 bool acu_sim_is_cube(acu_sim_geometry geometry);
 /* Returns the slice where the texels are: the layer, and the face of a cube. */
 size_t acu_sim_slice(const acu_sim_image *image, acu_sim_geometry geometry, unsigned layer,
