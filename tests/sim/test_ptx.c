@@ -1056,6 +1056,18 @@ TEST(short_branches_of_two_sides) {
     }
 }
 
+/* Of three operations with one result, whose guards take turns, the last one is not left out. */
+TEST(guards_that_take_turns) {
+    uint32_t words[32];
+    count_up(words, 32);
+    run(WORD("", "setp.lt.u32 %p1, %r1, 20;\n@!%p1 mov.u32 %r2, 5;\n@%p1 mov.u32 %r2, 6;\n"
+                 "@!%p1 add.u32 %r2, %r2, 10;\n@%p1 add.u32 %r2, %r2, 20;\n"
+                 "@!%p1 add.u32 %r2, %r2, 40;\n"),
+        1, 32, words, 32);
+    for (uint32_t n = 0; n < 32; n++)
+        assert_int_equal(words[n], n < 20 ? 26 : 55);
+}
+
 /* Branches within others become guards together, whose predicate is written in between. */
 TEST(short_branches_within_others) {
     static const char *const outer[] = {"setp.lt.u32 %p1, %r1, 4;\n@%p1 bra J;\n",
@@ -1236,6 +1248,7 @@ int main(void) {
         C(copies_of_registers),
         C(results_that_are_the_guard),
         C(short_branches_of_two_sides),
+        C(guards_that_take_turns),
         C(short_branches_within_others),
         C(atomics_of_lanes_together),
         C(atomics_of_vectors_into_their_sources),

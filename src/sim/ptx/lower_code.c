@@ -86,10 +86,11 @@ static bool are_sides(const ptx_op *op, const ptx_op *other) {
 }
 
 /* Lets the interpreter do both sides of a branch at once where each is one operation; their results
- * are in two places until then. The operation behind has its `step` already. */
+ * are in two places until then. The operation behind has its `step` already, and is none of these
+ * if it is done at once with the one behind itself. */
 static void add_choice(ptx_op *op) {
     ptx_op *other = op + op->step;
-    if (op->step >= op->run || !are_sides(op, other))
+    if (op->step >= op->run || !are_sides(op, other) || other->interpreted[0] != other->full)
         return;
     const ptx_op *inner = other->more;
     ((ptx_op *)(uintptr_t)inner->more)->d =
