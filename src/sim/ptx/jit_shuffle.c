@@ -62,15 +62,15 @@ static void shuffle_wide(ptx_making *m, const ptx_op *op) {
                    high = acu_jit_load(m, s->value, 4, 1, JIT_T2);
     acu_x86_vector(x, X86_PERMI2D, JIT_T3, low, x86_in(high));
     acu_x86_vector(x, X86_PERMI2D, JIT_T4, low, x86_in(high));
+    if (!s->is_fixed) /* before the result has a register: what had it is stored by k3 */
+        acu_x86_join_masks(x, 16, 2, 3, 2);
     acu_jit_begin(m, op->d, 4);
     for (unsigned i = 0; i < 2; i++) {
         acu_x86_vector(x, X86_LOAD, acu_jit_target(m, op->d, 4, i), X86_NONE, x86_in(JIT_T3 + i));
         acu_jit_done(m, op->d, 4, i);
     }
-    if (s->is_fixed)
-        return;
-    acu_x86_join_masks(x, 16, 2, 3, 2);
-    acu_x86_take_mask(x, X86_RAX, 2);
+    if (!s->is_fixed)
+        acu_x86_take_mask(x, X86_RAX, 2);
 }
 
 /* The same by gathers from memory, whose results wait in the frame: the value may be the result's
