@@ -102,6 +102,25 @@ static void all_at_a_time(void **state) {
     has_at_most(1, BLOCKS, BLOCKS);
 }
 
+/* A block says how many have not begun that come before it, and then computes for a while. */
+#define ORDER                                                                                      \
+    ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"          \
+    ".reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<4>;\nld.param.u64 %d1, [p];\n"                \
+    "mov.u32 %r1, %ctaid.x;\natom.global.add.u32 %r2, [%d1+8], 1;\nsub.s32 %r3, %r1, %r2;\n"       \
+    "max.s32 %r3, %r3, 0;\nred.global.max.u32 [%d1+4], %r3;\nmov.u32 %r4, 0;\n"                    \
+    "again:\nadd.u32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, 3000;\n@%p1 bra again;\nret;\n}\n"
+
+/* Programs count on what blocks have written that come long before: none begins before those that
+ * come more than a device's room and what workers have taken before it. */
+static void far_blocks_begin_in_order(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 20; n++) {
+        const counts c = run(ORDER, 1, 16, 0);
+        assert_int_equal(c.all, BLOCKS);
+        assert_in_range(c.most, 0, 16 + WORKERS * 4);
+    }
+}
+
 /* A cluster begins as a whole, so the rest of the room stays free. */
 static void clusters_that_leave_room(void **state) {
     (void)state;
@@ -186,7 +205,7 @@ static void pieces_are_taken_once(void **state) {
 static void a_division_is_halved(void **state) {
     (void)state;
     enum { COUNT = 1000 };
-    ptx_division *division = acu_ptx_division_new(COUNT, 2, false);
+    ptx_division *division = acu_ptx_division_new(COUNT, 2, COUNT, false);
     assert_non_null(division);
     const unsigned a = acu_ptx_division_join(division), b = acu_ptx_division_join(division);
     uint64_t first = 0, last = 0, taken = 0, from = 0;
@@ -209,10 +228,31 @@ static void a_division_is_halved(void **state) {
     acu_ptx_division_free(division);
 }
 
+/* No worker takes a cluster of the second window while another has one of the first: programs count
+ * on what blocks have written that come long before. */
+static void a_division_has_windows(void **state) {
+    (void)state;
+    enum { COUNT = 250, WINDOW = 100 };
+    ptx_division *division = acu_ptx_division_new(COUNT, 3, WINDOW, false);
+    assert_non_null(division);
+    for (unsigned n = 0; n < 3; n++)
+        assert_int_equal(acu_ptx_division_join(division), n);
+    uint64_t first = 0, last = 0;
+    for (uint64_t n = 0, taken = 0; taken < COUNT; n++) {
+        assert_false(acu_ptx_division_is_empty(division));
+        assert_true(acu_ptx_division_take(division, n % 3, &first, &last));
+        assert_int_equal(first / WINDOW, taken / WINDOW);
+        taken += last - first;
+    }
+    assert_true(acu_ptx_division_is_empty(division));
+    assert_false(acu_ptx_division_take(division, 2, &first, &last));
+    acu_ptx_division_free(division);
+}
+
 static void a_division_in_order(void **state) {
     (void)state;
     enum { COUNT = 300 };
-    ptx_division *division = acu_ptx_division_new(COUNT, 3, true);
+    ptx_division *division = acu_ptx_division_new(COUNT, 3, 2, true);
     assert_non_null(division);
     uint64_t first, last;
     for (unsigned n = 0; n < 3; n++)
@@ -248,7 +288,7 @@ static void clusters_are_taken_once(void **state) {
     for (unsigned n = 0; n < 300; n++) {
         const unsigned workers = 1 + n % 5, count = n % 3 ? CLUSTERS : 1 + n;
         memset(&d, 0, sizeof d);
-        d.division = acu_ptx_division_new(count, workers, n % 4 == 3);
+        d.division = acu_ptx_division_new(count, workers, n % 2 ? 1 + n : CLUSTERS, n % 4 == 3);
         assert_non_null(d.division);
         acu_ptx_crew_run(take_clusters, &d, workers, count);
         for (unsigned i = 0; i < CLUSTERS; i++)
@@ -263,12 +303,14 @@ int main(void) {
         cmocka_unit_test(fewer_than_workers),
         cmocka_unit_test(more_than_workers),
         cmocka_unit_test(all_at_a_time),
+        cmocka_unit_test(far_blocks_begin_in_order),
         cmocka_unit_test(clusters_that_leave_room),
         cmocka_unit_test(clusters_larger_than_the_room),
         cmocka_unit_test(long_loops_before_barriers),
         cmocka_unit_test(a_grid_that_fails),
         cmocka_unit_test(pieces_are_taken_once),
         cmocka_unit_test(a_division_is_halved),
+        cmocka_unit_test(a_division_has_windows),
         cmocka_unit_test(a_division_in_order),
         cmocka_unit_test(clusters_are_taken_once),
     };

@@ -1,8 +1,10 @@
 /*
  * Each worker has a part of its own, from whose beginning it takes clusters. The first worker
- * begins with all of them; a worker whose part is empty gets the second half of the largest part.
- * So workers are far apart in memory until the end: a processor reads lines ahead, and a line that
- * two workers write goes from one to the other.
+ * begins with all of a window; a worker whose part is empty gets the second half of the largest
+ * part. So workers are far apart in memory until the end: a processor reads lines ahead, and a line
+ * that two workers write goes from one to the other. The next window begins when no part has any
+ * cluster: a GPU begins blocks in their order, and programs count on what blocks have written that
+ * come long before.
  */
 #define _DEFAULT_SOURCE
 #include "sim/ptx/division.h"
@@ -24,10 +26,14 @@ struct ptx_division {
     bool in_order;
     unsigned workers;
     atomic_uint joined;
+    uint64_t count, window;
+    pthread_mutex_t opening;
+    _Atomic uint64_t opened; /* clusters of the windows that have begun; changes under the lock */
     part parts[];
 };
 
-ptx_division *acu_ptx_division_new(uint64_t count, unsigned workers, bool in_order) {
+ptx_division *acu_ptx_division_new(uint64_t count, unsigned workers, uint64_t window,
+                                   bool in_order) {
     if (workers > count)
         workers = (unsigned)count;
     ptx_division *division =
@@ -36,18 +42,25 @@ ptx_division *acu_ptx_division_new(uint64_t count, unsigned workers, bool in_ord
         return NULL;
     division->in_order = in_order;
     division->workers = workers;
+    division->count = count;
+    division->window = in_order || window > count ? count : window;
+    pthread_mutex_init(&division->opening, NULL);
     atomic_init(&division->joined, 0);
+    atomic_init(&division->opened, division->window);
     for (unsigned n = 0; n < workers; n++) {
         pthread_mutex_init(&division->parts[n].lock, NULL);
         atomic_init(&division->parts[n].next, 0);
-        atomic_init(&division->parts[n].last, n ? 0 : count);
+        atomic_init(&division->parts[n].last, n ? 0 : division->window);
     }
     return division;
 }
 
 void acu_ptx_division_free(ptx_division *division) {
-    for (unsigned n = 0; division && n < division->workers; n++)
+    if (!division)
+        return;
+    for (unsigned n = 0; n < division->workers; n++)
         pthread_mutex_destroy(&division->parts[n].lock);
+    pthread_mutex_destroy(&division->opening);
     free(division);
 }
 
@@ -78,6 +91,14 @@ static bool take_piece(part *p, uint64_t most, uint64_t *first, uint64_t *last) 
     return left > 0;
 }
 
+/* Gives clusters to a part that is empty. */
+static void fill(part *p, uint64_t next, uint64_t last) {
+    pthread_mutex_lock(&p->lock);
+    atomic_store_explicit(&p->next, next, memory_order_relaxed);
+    atomic_store_explicit(&p->last, last, memory_order_relaxed);
+    pthread_mutex_unlock(&p->lock);
+}
+
 /* Gives the second half of another part, or its only cluster, to a part that is empty. */
 static void move_half(part *from, part *to) {
     pthread_mutex_lock(&from->lock);
@@ -85,10 +106,7 @@ static void move_half(part *from, part *to) {
     const uint64_t moved = (left_of(from) + 1) / 2;
     atomic_store_explicit(&from->last, last - moved, memory_order_relaxed);
     pthread_mutex_unlock(&from->lock);
-    pthread_mutex_lock(&to->lock);
-    atomic_store_explicit(&to->next, last - moved, memory_order_relaxed);
-    atomic_store_explicit(&to->last, last, memory_order_relaxed);
-    pthread_mutex_unlock(&to->lock);
+    fill(to, last - moved, last);
 }
 
 /* Returns the largest part; NULL where all are empty. */
@@ -105,6 +123,18 @@ static part *largest(ptx_division *division) {
     return found;
 }
 
+/* Gives the next window to a part that is empty, unless another worker has begun one meanwhile. */
+static void open_window(ptx_division *division, part *to) {
+    pthread_mutex_lock(&division->opening);
+    const uint64_t first = atomic_load(&division->opened), left = division->count - first;
+    if (left && !largest(division)) {
+        const uint64_t last = first + (left < division->window ? left : division->window);
+        fill(to, first, last);
+        atomic_store(&division->opened, last);
+    }
+    pthread_mutex_unlock(&division->opening);
+}
+
 bool acu_ptx_division_take(ptx_division *division, unsigned worker, uint64_t *first,
                            uint64_t *last) {
     enum { MOST = 128 };
@@ -112,15 +142,21 @@ bool acu_ptx_division_take(ptx_division *division, unsigned worker, uint64_t *fi
         return take_piece(&division->parts[0], 1, first, last);
     part *own = &division->parts[worker];
     while (!take_piece(own, MOST, first, last)) {
+        const bool all = atomic_load(&division->opened) == division->count; /* before the parts */
         part *from = largest(division);
-        if (!from)
+        if (from)
+            move_half(from, own);
+        else if (all)
             return false;
-        move_half(from, own);
+        else
+            open_window(division, own);
     }
     return true;
 }
 
 bool acu_ptx_division_is_empty(const ptx_division *division) {
+    if (atomic_load(&division->opened) < division->count)
+        return false;
     for (unsigned n = 0; n < division->workers; n++)
         if (left_of(&division->parts[n]))
             return false;

@@ -9,9 +9,11 @@ typedef struct ptx_division ptx_division;
 
 /*
  * Returns `count` clusters for at most `workers` workers; NULL without memory. The caller frees
- * them. With `in_order` the workers take one cluster at a time, in the order of their numbers.
+ * them. Clusters of a window, which is not 0, are taken before those of the next one. With
+ * `in_order` the workers take one cluster at a time, in the order of their numbers.
  */
-ptx_division *acu_ptx_division_new(uint64_t count, unsigned workers, bool in_order);
+ptx_division *acu_ptx_division_new(uint64_t count, unsigned workers, uint64_t window,
+                                   bool in_order);
 void acu_ptx_division_free(ptx_division *division);
 
 /* Returns the number of one more worker, from 0 on. At most `workers` join, and no more

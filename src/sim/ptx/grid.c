@@ -422,7 +422,9 @@ int acu_ptx_grid_run(const ptx_launch *launch, ptx_fault *fault) {
     const unsigned workers = watch->checks || watch->stop_line ? 1
                              : launch->workers                 ? launch->workers
                                                                : acu_ptx_crew_most();
-    grid.division = acu_ptx_division_new(count, workers, launch->code->spins);
+    const uint64_t window = launch->resident > grid.size ? launch->resident / grid.size : 1;
+    grid.division = acu_ptx_division_new(count, workers, launch->resident ? window : count,
+                                         launch->code->spins);
     grid.bank = aligned_alloc(64, launch->code->launch_bytes + 64);
     if (grid.division && grid.bank) {
         acu_ptx_fill_launch(launch, grid.bank);
