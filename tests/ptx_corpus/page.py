@@ -47,6 +47,25 @@ without them.
 
 wsm5 of HeCBench prints a sum that is not compared, because its loops magnify what rounding does: an H200 gives 278.76,
 the simulator 2.76, and the same source for a processor 2.76 with fused products and 372.4 without.
+
+Tests of other projects ran once (2026-11-29), each file a program, on an H200 and on the simulator, and are not in the
+table. Of those that the H200 ended within its time, as many gave the same:
+
+| tests of | files | tests | the same | ended by the limit | refused | other |
+|---|---|---|---|---|---|---|
+| Kokkos (28848dfa, Cuda) | 176 | 509 | 487 | 20 | 0 | 2, which measure times |
+| RAJA (dd5eb76a, Cuda) | 53 | 1,231 | 1,231 | 0 | 0 | 0 |
+| stdgpu (22599cf) | 17 | 606 | 606 | 0 | 0 | 0 |
+| CUTLASS (7107b055), others than below | 78 | 1,490 | 1,485 | 1 | 4 | 0 |
+| cuCollections (dc0f9fc2), files | 55 | | 48 | 5 | 2 | 0 |
+| ThunderKittens (0b55588d), units | 34 | 2,280 | 1,724 | 0 | 14 | 542, whose threads race |
+| FlashInfer (fb28d724), kernels of attention, sampling and norms | 3 | 35 | 35 | 0 | 0 | 0 |
+
+*Refused* is what reads or writes behind its memory, where a GPU has room. The outputs of ThunderKittens' tests were
+compared bit by bit, and 10 of its matrix products, too. Where its tiles have 48 or 80 columns, threads that have no
+row write zeros behind the tile while `cp.async` copies there (`check=race`); with a condition in that one place all 288
+tests of two of the groups compute the bits of the H200. For CUDA 13 calls of Kokkos, RAJA, cuCollections and FlashInfer
+were changed that have other parameters there, or names.
 """
 
 

@@ -504,6 +504,70 @@ TEST(host_functions_must_not_wait) {
     OK(cuCtxDestroy(context));
 }
 
+static CUevent done;
+static CUstream own_stream, idle;
+static CUresult may[11], must_not[16];
+
+static void asks(void *data) {
+    CUcontext context;
+    CUdevice found;
+    CUdeviceptr at;
+    CUmemGenericAllocationHandle handle;
+    const CUmemAllocationProp pinned = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    unsigned flags;
+    unsigned long long id;
+    int number;
+    size_t size;
+    float time;
+    char name[99];
+    (void)data;
+    may[0] = cuEventQuery(done);
+    may[1] = cuEventElapsedTime(&time, done, done);
+    may[2] = cuStreamQuery(idle);
+    may[3] = cuStreamGetCtx(idle, &context);
+    may[4] = cuStreamGetFlags(idle, &flags);
+    may[5] = cuStreamGetPriority(idle, &number);
+    may[6] = cuStreamGetId(idle, &id);
+    may[7] = cuStreamWaitEvent(idle, done, 0);
+    may[8] = cuEventRecord(done, idle);
+    may[9] = (CUresult)cudaEventQuery(done) == CUDA_ERROR_NOT_PERMITTED;
+    may[10] = cuStreamQuery(own_stream) == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+    must_not[0] = cuDeviceGet(&found, 0);
+    must_not[1] = cuDeviceGetCount(&number);
+    must_not[2] = cuDeviceGetName(name, sizeof name, 0);
+    must_not[3] = cuDeviceGetAttribute(&number, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0);
+    must_not[4] = cuDeviceTotalMem(&size, 0);
+    must_not[5] = cuDevicePrimaryCtxGetState(0, &flags, &number);
+    must_not[6] = cuCtxGetCurrent(&context);
+    must_not[7] = cuCtxSetCurrent(NULL);
+    must_not[8] = cuCtxPushCurrent(NULL);
+    must_not[9] = cuCtxPopCurrent(&context);
+    must_not[10] = cuCtxGetApiVersion(NULL, &flags);
+    must_not[11] = cuMemAddressReserve(&at, RESERVED, 0, 0, 0);
+    must_not[12] = cuMemCreate(&handle, RESERVED, &pinned, 0);
+    must_not[13] = cuMemGetAllocationGranularity(&size, &pinned, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+    must_not[14] = cuMemAlloc(&at, 16);
+    must_not[15] = (CUresult)cudaEventRecord((cudaEvent_t)done, (cudaStream_t)idle);
+}
+
+/* An H200 lets a host function ask events and streams, and refuses what needs a current context. */
+TEST(what_host_functions_may_call) {
+    CUcontext context = new_context();
+    OK(cuStreamCreate(&own_stream, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&idle, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&done, 0));
+    OK(cuEventRecord(done, idle));
+    OK(cuEventSynchronize(done));
+    OK(cuLaunchHostFunc(own_stream, asks, NULL));
+    OK(cuStreamSynchronize(own_stream));
+    for (size_t i = 0; i < sizeof may / sizeof *may; i++)
+        OK(may[i]);
+    for (size_t i = 0; i < sizeof must_not / sizeof *must_not; i++)
+        SAYS(CUDA_ERROR_NOT_PERMITTED, must_not[i]);
+    OK(cuCtxDestroy(context));
+}
+
 /* The legacy default stream waits for the blocking streams of its own context only. */
 TEST(default_streams_are_each_contexts) {
     blocker g = {0};
@@ -599,6 +663,7 @@ int main(void) {
         C(a_library_is_in_each_context),
         C(threads_have_streams_in_each_context),
         C(host_functions_must_not_wait),
+        C(what_host_functions_may_call),
         C(its_users_are_counted),
         C(what_is_not_attached_or_detached),
         C(a_primary_context_outlives_its_users),

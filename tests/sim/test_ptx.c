@@ -168,6 +168,17 @@ TEST(a_subtraction_carries_where_it_does_not_borrow) {
     assert_memory_equal(words, results, sizeof results);
 }
 
+/* A percent sign begins a word wherever it stands, so that no blank has to be before a register. */
+TEST(registers_without_blanks) {
+    uint32_t words[4] = {0};
+    run(".version 8.0\n.target sm_90\n.address_size 64\n.global .b32 rest = 7% 4;\n"
+        ".entry k(.param .u64 p) {\n.reg .b32%r<4>;.reg .b64%d<3>;\nld.param.u64%d1,[p];\n"
+        "mov.u32%r1,%ntid.x;\nld.global.u32%r2,[rest];\nadd.u32%r1,%r1,%r2;\n"
+        "st.global.u32[%d1],%r1;\nret;\n}\n",
+        1, 4, words, 4);
+    assert_int_equal(words[0], 7);
+}
+
 TEST(lanes_that_go_apart) {
     uint32_t words[200];
     count_up(words, 200);
@@ -715,6 +726,10 @@ TEST(operands_that_do_not_suit) {
         {"mov.f32 %f1, 0f3F8000000;", "Parsing error near '0f3F8000000'"},
         {"mov.b64 %d1, 0d3FF;", "Parsing error near '0d3FF'"},
         {"mov.u32 %u1, 0b;", "Parsing error near '0b'"},
+        {"mov.u32 %u1%u2;", "Parsing error near '%u2'"},
+        {"mov.u32 %u1, 5%u2;", "Parsing error near '%u2'"},
+        {"mov.u32 %u1, %tid.x%u2;", "Parsing error near '%u2'"},
+        {"mov.%u1 %u2, 1;", "Parsing error near '.'"},
         {"red.global.cas.b32 [%d1], %u1, %u2;", "Illegal modifier '.cas' for instruction 'red'"},
         {"red.global.exch.b32 [%d1], %u1;", "Illegal operation '.exch' for instruction 'red'"},
         {"cp.async.shared.global [%u1], [%d1], 8;", "'.ca or .cg' modifier required"},
@@ -1216,6 +1231,7 @@ int main(void) {
         C(instructions),
         C(carries_go_from_word_to_word),
         C(a_subtraction_carries_where_it_does_not_borrow),
+        C(registers_without_blanks),
         C(lanes_that_go_apart),
         C(a_branch_by_an_index),
         C(a_lock_between_lanes_and_blocks),

@@ -328,7 +328,7 @@ CUresult acu_sim_entry_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) 
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxGetApiVersion",
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
         result = acu_sim_cuCtxGetApiVersion(ctx, version);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -350,7 +350,7 @@ CUresult acu_sim_entry_cuCtxGetCurrent(CUcontext *pctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxGetCurrent",
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
         result = acu_sim_cuCtxGetCurrent(pctx);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -406,7 +406,7 @@ CUresult acu_sim_entry_cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxGetId",
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
         result = acu_sim_cuCtxGetId(ctx, ctxId);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -450,7 +450,7 @@ CUresult acu_sim_entry_cuCtxPopCurrent(CUcontext *pctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxPopCurrent_v2",
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
         result = acu_sim_cuCtxPopCurrent(pctx);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -461,7 +461,7 @@ CUresult acu_sim_entry_cuCtxPushCurrent(CUcontext ctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxPushCurrent_v2",
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
         result = acu_sim_cuCtxPushCurrent(ctx);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -507,7 +507,7 @@ CUresult acu_sim_entry_cuCtxSetCurrent(CUcontext ctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuCtxSetCurrent",
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
         result = acu_sim_cuCtxSetCurrent(ctx);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -653,7 +653,7 @@ CUresult acu_sim_entry_cuDeviceGet(CUdevice *device, int ordinal) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuDeviceGet",
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
         result = acu_sim_cuDeviceGet(device, ordinal);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -664,7 +664,7 @@ CUresult acu_sim_entry_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, 
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuDeviceGetAttribute",
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
         result = acu_sim_cuDeviceGetAttribute(pi, attrib, dev);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -686,7 +686,7 @@ CUresult acu_sim_entry_cuDeviceGetCount(int *count) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuDeviceGetCount",
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
         result = acu_sim_cuDeviceGetCount(count);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -743,7 +743,7 @@ CUresult acu_sim_entry_cuDeviceGetName(char *name, int len, CUdevice dev) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuDeviceGetName",
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
         result = acu_sim_cuDeviceGetName(name, len, dev);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -814,7 +814,7 @@ CUresult acu_sim_entry_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *fl
     acu_sim_call call = {.caller = __builtin_return_address(0),
                          .symbol = "cuDevicePrimaryCtxGetState", .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
         result = acu_sim_cuDevicePrimaryCtxGetState(dev, flags, active);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -910,7 +910,7 @@ CUresult acu_sim_entry_cuDeviceTotalMem(size_t *bytes, CUdevice dev) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuDeviceTotalMem_v2",
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
         result = acu_sim_cuDeviceTotalMem(bytes, dev);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2696,7 +2696,7 @@ CUresult acu_sim_entry_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemAddressReserve",
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
         result = acu_sim_cuMemAddressReserve(ptr, size, alignment, addr, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2812,7 +2812,7 @@ CUresult acu_sim_entry_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t 
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemCreate",
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
         result = acu_sim_cuMemCreate(handle, size, prop, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2907,7 +2907,7 @@ CUresult acu_sim_entry_cuMemGetAllocationGranularity(size_t *granularity,
     acu_sim_call call = {.caller = __builtin_return_address(0),
                          .symbol = "cuMemGetAllocationGranularity", .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
         result = acu_sim_cuMemGetAllocationGranularity(granularity, prop, option);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));

@@ -4,6 +4,8 @@
 #include "core/record.h"
 #include "sim/device/device.h"
 
+#include <string.h>
+
 /* Returns an error unless the driver is new enough for the runtime: it must have the same major
  * version, or a newer one. */
 static cudaError_t validate_machine(const acu_sim_config *config) {
@@ -26,6 +28,33 @@ static cudaError_t refuse_destroyed(void) {
     return SIM_REFUSE(cudaErrorContextIsDestroyed,
                       "this thread's current context was destroyed: make another current with "
                       "cudaSetDevice() or cuCtxSetCurrent()");
+}
+
+/* What a host function may call, as an H200's driver says (580.159.04): most functions that find
+ * their context by a stream or an event, and three that need none. */
+static const char *const in_host_functions[] = {
+    "cuEventDestroy",       "cuEventElapsedTime", "cuEventQuery",
+    "cuEventRecord",        "cuMemsetD8Async",    "cuStreamGetCtx",
+    "cuStreamGetFlags",     "cuStreamGetId",      "cuStreamGetPriority",
+    "cuStreamIsCapturing",  "cuStreamQuery",      "cuStreamWaitEvent",
+    "cudaEventElapsedTime", "cudaEventQuery",     "cudaGetDeviceProperties",
+};
+
+/* Whether the call is of that name, or of one with a suffix like _v2 or _ptsz. */
+static bool is_call_of(const acu_sim_call *call, const char *name) {
+    const size_t length = strlen(name);
+    return call->symbol && !strncmp(call->symbol, name, length) &&
+           (!call->symbol[length] || call->symbol[length] == '_');
+}
+
+/* Whether a host function makes the call, and must not. */
+static bool is_forbidden(const acu_sim_thread *self) {
+    if (!self->in_callback)
+        return false;
+    for (size_t i = 0; i < sizeof in_host_functions / sizeof *in_host_functions; i++)
+        if (is_call_of(&self->call, in_host_functions[i]))
+            return false;
+    return true;
 }
 
 static cudaError_t refuse_callback(void) {
@@ -53,7 +82,7 @@ cudaError_t acu_sim_require(acu_sim_need need) {
     if (!self->call.by_driver)
         SIM_TRY(validate_machine(acu_sim_configuration()));
     acu_sim_init();
-    if (self->in_callback)
+    if (is_forbidden(self))
         return refuse_callback();
     if (self->call.by_driver || need < SIM_NEEDS_A_CONTEXT)
         return cudaSuccess;
@@ -80,7 +109,7 @@ cudaError_t acu_sim_require_by_driver(acu_sim_need need) {
     SIM_TRY(acu_sim_require_unforked());
     if (!acu_sim_is_initialized() || !acu_sim_configuration()->driver)
         return cudaErrorInitializationError;
-    if (need >= SIM_NEEDS_DRIVER && self->in_callback)
+    if (need >= SIM_NEEDS_DRIVER && is_forbidden(self))
         return refuse_callback();
     return need == SIM_NEEDS_CONTEXT ? validate_current_context(self) : cudaSuccess;
 }

@@ -9,7 +9,12 @@ static bool is_digit(char c) {
 }
 
 static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c == '%';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
+}
+
+/* A percent sign begins a word, and is never inside of one: mov.u32%r1 is two words. */
+static bool begins_name(char c) {
+    return is_letter(c) || c == '%';
 }
 
 void acu_ptx_text_begin(ptx_text *t, const char *at, size_t size) {
@@ -102,7 +107,7 @@ void acu_ptx_text_next(ptx_text *t) {
         return;
     }
     char c = *t->at;
-    if (is_letter(c) || (c == '.' && t->at + 1 < t->end && is_letter(t->at[1]))) {
+    if (begins_name(c) || (c == '.' && t->at + 1 < t->end && is_letter(t->at[1]))) {
         t->at++;
         take_name(t);
     } else if (is_digit(c)) {
@@ -123,7 +128,7 @@ void acu_ptx_text_skip_line(ptx_text *t) {
 }
 
 bool acu_ptx_text_is_name(const ptx_text *t) {
-    return t->length && is_letter(*t->word);
+    return t->length && begins_name(*t->word);
 }
 
 bool acu_ptx_text_is_number(const ptx_text *t) {
