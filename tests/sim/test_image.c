@@ -731,6 +731,26 @@ TEST(damaged_machine_code) {
     damage(&cubin);
 }
 
+/* Code in memory has no size but what its head says, which may be one that no memory has. */
+TEST(code_in_memory_that_says_it_is_huge) {
+    static binary cubin, fat;
+    static const char text[] = PTX_FOR(52);
+    const piece ptx = {KIND_PTX, 52, 0, text, sizeof text, 0};
+    cudaLibrary_t library;
+    for (size_t byte = 4; byte < 8; byte++) { /* of 64 bits, the upper half */
+        make_cubin(&cubin, 90);
+        cubin.at[40 + byte] = 1; /* where the sections are */
+        SAYS(cudaErrorInvalidKernelImage, load_bytes(&cubin, &library));
+        make_cubin(&cubin, 90);
+        cubin.at[32 + byte] = 1; /* where the program headers are */
+        SAYS(cudaErrorInvalidKernelImage, load_bytes(&cubin, &library));
+        make_fat_binary(&fat, &ptx, 1);
+        fat.at[8 + byte] = 1;
+        fat.at[16 + 8 + byte] = 1; /* the piece says so, too */
+        SAYS(cudaErrorInvalidKernelImage, load_bytes(&fat, &library));
+    }
+}
+
 TEST(damaged_fat_binaries) {
     static binary cubin, fat;
     static unsigned char packed[sizeof PTX + 1000];
@@ -786,6 +806,7 @@ int main(void) {
         T(ptx_of_another_architecture_has_its_own_extents),
         T(a_program_whose_files_do_not_fit),
         T(damaged_machine_code),
+        T(code_in_memory_that_says_it_is_huge),
         T(damaged_fat_binaries),
         T(a_wrapper_in_a_file),
     };

@@ -617,6 +617,17 @@ TEST(behind_a_variable_of_the_module) {
     expect(", 384 bytes behind the end of the variable first, of 16 bytes at 0x");
 }
 
+/* A constant is named as what the instruction reads, though it lies in memory like all others. */
+TEST(behind_a_constant) {
+#define CONSTANT(at)                                                                               \
+    HEAD ".const .b32 table[4];\n.entry k(.param .u64 p) {\n.reg .b32 %r<3>; .reg .b64 %d<3>;\n"   \
+         "mov.u64 %d1, table;\nld.const.u32 %r1, [%d1+" at "];\nret;\n}\n"
+    assert_int_equal(found("memory", CONSTANT("12"), 1, 1), 0);
+    assert_int_equal(found("memory", CONSTANT("16"), 1, 1), 1);
+    expect("a read of 4 bytes of constant memory at 0x");
+    expect(", 0 bytes behind the end of the variable table, of 16 bytes at 0x");
+}
+
 TEST(far_behind_an_allocation) {
     CUdeviceptr at;
     OK(cuMemAlloc(&at, 1000));
@@ -928,6 +939,7 @@ int main(void) {
         CHECKED(variables_are_written),
         CHECKED(a_little_behind_an_allocation),
         CHECKED(behind_a_variable_of_the_module),
+        CHECKED(behind_a_constant),
         CHECKED(far_behind_an_allocation),
         CHECKED(behind_the_first_of_two),
         CHECKED(before_the_second_of_two),

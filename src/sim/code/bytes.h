@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Code in memory comes without its size, which only its own head tells: what says more than this is
+ * damaged, and is not followed to memory that nobody has. */
+enum { ACU_SIM_MOST_CODE = INT32_MAX };
+
 typedef struct acu_sim_bytes {
     const unsigned char *at;
     size_t size;

@@ -74,14 +74,16 @@ static size_t section_count(const cubin *c) {
 }
 
 /* Returns the file with its size. Code in memory ends where the later of its two tables ends, of
- * sections and of program headers. */
+ * sections and of program headers; it is empty where that is too far. */
 static acu_sim_bytes with_size(acu_sim_bytes file) {
     uint64_t sections = acu_sim_bytes_number(file, 40, 8),
              programs = acu_sim_bytes_number(file, 32, 8);
     uint64_t end = sections + acu_sim_bytes_number(file, 60, 2) * sizeof(Elf64_Shdr);
     uint64_t other = programs + acu_sim_bytes_number(file, 56, 2) * sizeof(Elf64_Phdr);
-    if (file.size == SIZE_MAX)
-        file.size = (size_t)(end > other ? end : other);
+    if (file.size != SIZE_MAX)
+        return file;
+    const bool damaged = sections > ACU_SIM_MOST_CODE || programs > ACU_SIM_MOST_CODE;
+    file.size = damaged ? 0 : (size_t)(end > other ? end : other);
     return file;
 }
 

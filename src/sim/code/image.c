@@ -339,7 +339,7 @@ static cudaError_t read_pieces(reader *r, acu_sim_bytes pieces) {
 /* Finds the pieces of a fat binary. */
 static cudaError_t find_pieces(acu_sim_bytes code, acu_sim_bytes *pieces) {
     uint64_t head = acu_sim_bytes_number(code, 6, 2), size = acu_sim_bytes_number(code, 8, 8);
-    return acu_sim_bytes_number(code, 4, 2) == 1 && head >= 16 &&
+    return acu_sim_bytes_number(code, 4, 2) == 1 && head >= 16 && size <= ACU_SIM_MOST_CODE &&
                    acu_sim_bytes_part(code, head, size, pieces)
                ? cudaSuccess
                : cudaErrorInvalidKernelImage;

@@ -391,7 +391,7 @@ static void emit_access(ptx_lowering *l, const ptx_operand *at, ptx_access *acce
     if (parameter && !is_of_kernel(l, at))
         access->space = PTX_LOCAL; /* a parameter of a call is in the frame */
     access->narrow = address.narrow;
-    acu_ptx_check_access(l, (ptx_check_site){.space = access->space,
+    acu_ptx_check_access(l, (ptx_check_site){.space = constant ? PTX_CONST : access->space,
                                              .address = address,
                                              .bytes = (uint32_t)access->size * access->count,
                                              .reads = loads,

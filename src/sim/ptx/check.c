@@ -145,16 +145,20 @@ void acu_ptx_check_locate(const ptx_block *block, uint64_t number, unsigned thre
 
 enum { MOST_NAME = 80 }; /* bytes of a variable's name, which C++ makes long */
 
+const char *acu_ptx_check_space(const ptx_checked_touch *t) {
+    return t->space == PTX_SHARED        ? "shared"
+           : t->space == PTX_LOCAL       ? "local"
+           : t->site->space == PTX_CONST ? "constant"
+                                         : "global";
+}
+
 void acu_ptx_check_name(const ptx_warp *w, const ptx_checked_touch *t, char *text, size_t size) {
     const unsigned *index = t->owner ? t->owner->index : NULL;
     char of[64] = "";
     if (index && t->owner != w->block)
         snprintf(of, sizeof of, " of block (%u, %u, %u)", index[0], index[1], index[2]);
-    int used = snprintf(text, size, "%s memory%s at 0x%llx",
-                        t->space == PTX_SHARED  ? "shared"
-                        : t->space == PTX_LOCAL ? "local"
-                                                : "global",
-                        of, (unsigned long long)t->address);
+    int used = snprintf(text, size, "%s memory%s at 0x%llx", acu_ptx_check_space(t), of,
+                        (unsigned long long)t->address);
     for (const ptx_code_shared *s = t->space == PTX_SHARED ? w->code->shared : NULL; s; s = s->next)
         if (t->address - s->at < s->variable->size)
             snprintf(text + used, size - (size_t)used, " (%.*s%s + %llu)", MOST_NAME,

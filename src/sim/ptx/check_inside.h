@@ -167,6 +167,8 @@ void acu_ptx_check_masks(ptx_warp *warp, const ptx_op *op);
 /* Fills in where a thread of the launch is. */
 void acu_ptx_check_locate(const ptx_block *block, uint64_t number, unsigned thread,
                           ptx_whereabouts *at);
+/* Returns "shared", "local", "constant" or "global". */
+const char *acu_ptx_check_space(const ptx_checked_touch *touch);
 /* Writes "shared memory at 0x10 (s + 16)". */
 void acu_ptx_check_name(const ptx_warp *warp, const ptx_checked_touch *touch, char *text,
                         size_t size);

@@ -4,12 +4,10 @@
 #include <stdio.h>
 
 static void report(ptx_warp *w, const ptx_op *op, const ptx_checked_touch *t, const char *where) {
-    static const char *const spaces[] = {[PTX_SHARED] = "shared", [PTX_LOCAL] = "local"};
-    bool in_block = t->space == PTX_SHARED || t->space == PTX_LOCAL;
-    acu_ptx_check_report(
-        w, op, t->lane, PTX_CHECK_MEMORY, "%s of %u bytes of %s memory at 0x%llx, %s",
-        t->site->writes ? "a write" : "a read", t->size, in_block ? spaces[t->space] : "global",
-        (unsigned long long)t->address, where);
+    acu_ptx_check_report(w, op, t->lane, PTX_CHECK_MEMORY,
+                         "%s of %u bytes of %s memory at 0x%llx, %s",
+                         t->site->writes ? "a write" : "a read", t->size, acu_ptx_check_space(t),
+                         (unsigned long long)t->address, where);
 }
 
 /* Says how far behind something of `size` bytes an access is that begins `into` it. */
