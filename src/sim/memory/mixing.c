@@ -108,9 +108,19 @@ static double weighted(const acu_sim_image *image, const acu_sim_corners *c, uns
     return isnan(x) || isinf(x) ? x : cut_off(x, unit) * c->weight[k];
 }
 
+/* Returns the unit down to whose multiples the sums of several squares are cut: a GPU brings them to
+ * an exponent that is a multiple of 4, as floats count it. `unit` is that of the largest texel. */
+static double common_unit(const acu_sim_image *image, double unit) {
+    int exponent;
+    if (!(unit > 0))
+        return 0;
+    (void)frexp(unit, &exponent);
+    exponent += (image->format.x == 16 ? 15 : 28) - 1; /* the texel's */
+    return ldexp(unit, -((exponent + 126) & 3));
+}
+
 /* Returns what corners weigh together, each `part` of its weight. The sums of several squares, of a
- * cube or of two levels, are multiples of a quarter of the largest unit: what one has more makes it
- * less. */
+ * cube or of two levels, have a common unit: what one has more makes it less. */
 static double mixed_sum(const acu_sim_image *image, const acu_sim_corners *c, unsigned levels,
                         int component, double part) {
     double squares[4] = {-0.0, -0.0, -0.0, -0.0}, wide = 0, sum = -0.0;
@@ -122,8 +132,9 @@ static double mixed_sum(const acu_sim_image *image, const acu_sim_corners *c, un
         for (unsigned k = first; k < of->count && k < first + 4; k++)
             squares[n] += weighted(image, of, k, component, unit);
     }
+    const double common = common_unit(image, wide);
     for (unsigned n = 0; n < 2 * levels; n++)
-        sum += wide > 0 ? floor(squares[n] * 4 / wide) * wide / 4 : squares[n];
+        sum += common > 0 ? floor(squares[n] / common) * common : squares[n];
     return sum * part;
 }
 

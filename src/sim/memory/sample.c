@@ -132,35 +132,46 @@ static long long parts_of(float levels) {
                        ACU_SIM_ONE);
 }
 
-/* Returns whether a GPU may take a level nearer to a whole one than derivatives say, as with
- * anisotropy, unless the sampler forbids that or takes whole levels. */
+/* Returns whether a GPU may take a level nearer to a whole one, as with anisotropy, unless the
+ * sampler forbids that. */
 static bool may_snap(const acu_sim_texture *t) {
-    return t->texture.maxAnisotropy > 1 && !t->texture.disableTrilinearOptimization &&
-           t->texture.mipmapFilterMode == cudaFilterModeLinear;
+    return t->texture.maxAnisotropy > 1 && !t->texture.disableTrilinearOptimization;
 }
 
-/* Brings a level nearer to a whole one: the part above a whole one grows faster, and from later on,
- * the more is allowed.
- */
-static long long snap(const acu_sim_texture *t, long long parts) {
+/* How much faster the part above a whole level grows where a level may be nearer to whole ones, in
+ * quarters: the faster, the more anisotropy is allowed. */
+static int quarters_of(const acu_sim_texture *t) {
     const unsigned most = t->texture.maxAnisotropy;
+    return most < 4 ? 6 : most < 8 ? 7 : 8;
+}
+
+/* Returns the part from which it grows, so that a half stays a half, as a number of parts. */
+static double start_of(const acu_sim_texture *t) {
+    return ACU_SIM_ONE / 2 * (1 - 4.0 / quarters_of(t));
+}
+
+/* Brings a level nearer to a whole one. */
+static long long snap(const acu_sim_texture *t, long long parts) {
     if (!may_snap(t))
         return parts;
-    const long long start = most < 4   ? 42
-                            : most < 8 ? 54
-                                       : 64,
-                    quarters = most < 4   ? 6
-                               : most < 8 ? 7
-                                          : 8;
-    const long long rest = parts % ACU_SIM_ONE, part = (rest - start) * quarters / 4;
+    const long long rest = parts % ACU_SIM_ONE,
+                    part = (rest - (long long)start_of(t)) * quarters_of(t) / 4;
     return parts - rest + (part < 0 ? 0 : part > ACU_SIM_ONE ? ACU_SIM_ONE : part);
 }
 
-/* Returns the level of derivatives with the bias, in parts of one. Of the bias of levels that may
- * be nearer to whole ones 64ths count. */
+/* Returns the bias in parts of one, without the rest. A GPU knows the sum of the bias and the start,
+ * if any: the start is subtracted before the rest is left out, and added without its own rest. */
+static long long bias_of(const acu_sim_texture *t) {
+    const float bias = t->texture.mipmapLevelBias;
+    const double start = may_snap(t) ? start_of(t) : 0, most = 0x1p31;
+    if (isnan(bias) || fabs((double)bias) > most)
+        return parts_of(bias);
+    return (long long)((double)bias * ACU_SIM_ONE - start) + (long long)start;
+}
+
+/* Returns a level with the bias, in parts of one. */
 static long long biased(const acu_sim_texture *t, float level) {
-    const long long bias = parts_of(t->texture.mipmapLevelBias);
-    return parts_of(level) + (may_snap(t) ? bias & ~3ll : bias);
+    return parts_of(level) + bias_of(t);
 }
 
 /* Returns the level, in parts of one, that the sampler and the mipmap allow. */
@@ -205,14 +216,13 @@ static acu_sim_texel sample_level(const acu_sim_image *image, const acu_sim_plac
 
 acu_sim_texel acu_sim_sample_level(const acu_sim_image *image, const acu_sim_place *place,
                                    float level) {
-    return sample_level(image, place,
-                        parts_of(level) + parts_of(image->texture->texture.mipmapLevelBias));
+    return sample_level(image, place, biased(image->texture, level));
 }
 
 /* ---- derivatives ---- */
 
 /* Returns the footprint of derivatives in the directions that a texture has. */
-static acu_sim_footprint shape_of(const acu_sim_texture *t, const acu_sim_image *image,
+static acu_sim_footprint footprint_of(const acu_sim_texture *t, const acu_sim_image *image,
                                   const acu_sim_place *place, const float dx[3],
                                   const float dy[3]) {
     const acu_sim_size size = acu_sim_image_size(image, 0);
@@ -228,17 +238,6 @@ static acu_sim_footprint shape_of(const acu_sim_texture *t, const acu_sim_image 
         y[i] = acu_sim_footprint_way(from, dy[i], scale);
     }
     return acu_sim_footprint_of(x, y, most);
-}
-
-/* Returns the footprint of derivatives. A level that is not brought nearer to a whole one may be
- * less than 0 until the bias was added. */
-static acu_sim_footprint footprint_of(const acu_sim_texture *t, const acu_sim_image *image,
-                                      const acu_sim_place *place, const float dx[3],
-                                      const float dy[3]) {
-    acu_sim_footprint f = shape_of(t, image, place, dx, dy);
-    if (!may_snap(t))
-        f.level = f.own;
-    return f;
 }
 
 /* What the samples along a footprint have in common, of one level. */
@@ -385,8 +384,7 @@ acu_sim_texel acu_sim_sample_gather(const acu_sim_image *image, const acu_sim_pl
         const acu_sim_texel *const from =
             &c.texel[(i == 1 || i == 2 ? 1u : 0u) | (i < 2 ? 2u : 0u)];
         out.u[i] = from->u[component];
-        if (acu_sim_mix_is_wide(plain, (int)component) ||
-            (image->is_float && (image->mixes || image->texture->texture.maxAnisotropy > 1)))
+        if (image->is_float)
             out.f[i] = acu_sim_mix_round(plain, (int)component,
                                          acu_sim_mix_component(plain, from, (int)component));
     }
