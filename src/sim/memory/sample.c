@@ -23,18 +23,17 @@ static bool is_filtered(const acu_sim_texture *t, const acu_sim_image *image,
            (image->levels && t->texture.mipmapFilterMode == cudaFilterModeLinear);
 }
 
-/* The sums of what is mixed begin with -0, to which any number can be added. */
 static acu_sim_texel sample_one(const acu_sim_texture *t, const acu_sim_image *image,
                                 const acu_sim_place *place, unsigned level) {
     acu_sim_corners c;
-    double sums[4] = {-0.0, -0.0, -0.0, -0.0};
+    acu_sim_sums sums = ACU_SIM_NO_SUMS;
     if (!image->mixes)
         return is_filtered(t, image, place->geometry)
                    ? acu_sim_mix_alone(image, acu_sim_corners_read_point(t, image, place, level))
                    : acu_sim_corners_read_point(t, image, place, level);
     acu_sim_corners_read(t, image, place, level, true, (acu_sim_share){0, false}, &c);
-    acu_sim_mix_add(image, &c, 1, 1, sums);
-    return acu_sim_mix(image, sums);
+    acu_sim_mix_add(image, &c, 1, 1, &sums);
+    return acu_sim_mix(image, &sums);
 }
 
 /* Finds the two texels that are mixed, as acu_sim_axis_on() does, and returns whether both are in
@@ -102,21 +101,21 @@ static acu_sim_image keeping_least(const acu_sim_image *image) {
 static acu_sim_texel sample_two(const acu_sim_texture *t, const acu_sim_image *image,
                                 const acu_sim_place *place, unsigned level, int weight) {
     acu_sim_corners c[2];
-    double sums[4] = {-0.0, -0.0, -0.0, -0.0};
+    acu_sim_sums sums = ACU_SIM_NO_SUMS;
     if (image->mixes) {
         for (unsigned second = 0; second < 2; second++)
             acu_sim_corners_read(t, image, place, level + second, true,
                                  (acu_sim_share){weight, second != 0}, &c[second]);
-        acu_sim_mix_add(image, c, 2, 1, sums);
-        return acu_sim_mix(image, sums);
+        acu_sim_mix_add(image, c, 2, 1, &sums);
+        return acu_sim_mix(image, &sums);
     }
     const acu_sim_image wide = keeping_least(image);
     const acu_sim_texel a = acu_sim_corners_read_point(t, &wide, place, level),
                         b = acu_sim_corners_read_point(t, &wide, place, level + 1);
     for (int i = 0; i < 4; i++)
-        sums[i] = acu_sim_mix_component(image, &a, i) * (ACU_SIM_ONE - weight) +
+        sums.sum[i] = acu_sim_mix_component(image, &a, i) * (ACU_SIM_ONE - weight) +
                   acu_sim_mix_component(image, &b, i) * weight;
-    return acu_sim_mix(image, sums);
+    return acu_sim_mix(image, &sums);
 }
 
 /* ---- levels ---- */
@@ -257,7 +256,7 @@ static int stretched(const row *r, int way) {
 }
 
 /* Adds a sample, some 1/256 of a texel beside the middle, with a part of its weight. */
-static void add_beside(const row *r, int x, int y, acu_sim_share of, double part, double sums[4]) {
+static void add_beside(const row *r, int x, int y, acu_sim_share of, double part, acu_sim_sums *sums) {
     acu_sim_corners c;
     acu_sim_place place = *r->place;
     place.beside[0] += x;
@@ -267,7 +266,7 @@ static void add_beside(const row *r, int x, int y, acu_sim_share of, double part
 }
 
 /* Adds one pair, which is the nearer to the middle the less length and width differ. */
-static void add_near_pair(const row *r, int longer, double sums[4]) {
+static void add_near_pair(const row *r, int longer, acu_sim_sums *sums) {
     const int away =
         longer > 0 ? ACU_SIM_ONE - (int)(ACU_SIM_ONE / acu_sim_footprint_power(longer) + 0.5) : 0;
     int way[2];
@@ -275,40 +274,43 @@ static void add_near_pair(const row *r, int longer, double sums[4]) {
         const double part = (double)(away * r->way[i]) / (2 * ACU_SIM_WAY);
         way[i] = stretched(r, (int)acu_sim_floor(part + 0.5));
     }
-    add_beside(r, way[0], way[1], r->of, 0.5, sums);
     add_beside(r, -way[0], -way[1], r->of, 0.5, sums);
+    add_beside(r, way[0], way[1], r->of, 0.5, sums);
 }
 
-/* Adds the samples of one side, a texel apart, which weigh the same, but the last one has the rest.
+/* Returns the level's share of the samples of one side up to one of them. */
+static int share_until(const row *r, int end, int side) {
+    const int all = acu_sim_share_weight(r->of);
+    return side > 0 ? acu_sim_product(end, all) : acu_sim_product_down(end, all);
+}
+
+/* Adds the samples of one side from its end on, a texel apart, which weigh the same, but the last one has the rest.
  * The sum of their shares of the level is rounded. */
-static void add_side(const row *r, int longer, int side, double sums[4]) {
+static void add_side(const row *r, int longer, int side, acu_sim_sums *sums) {
     const int all = longer < 2 * ACU_SIM_ONE ? ACU_SIM_ONE : 2 * ACU_SIM_ONE,
               halvings = longer / ACU_SIM_ONE - 2,
               each = (int)(ACU_SIM_ONE / acu_sim_footprint_power(longer % ACU_SIM_ONE) + 0.5) >>
                      (halvings > 0 ? halvings : 0),
               x = stretched(r, r->way[0]) * side, y = stretched(r, r->way[1]) * side;
-    int before = 0;
-    for (int i = 0, end = 0; end < all; i++) {
-        end = end + each < all ? end + each : all;
-        const int until = side > 0 ? acu_sim_product(end, acu_sim_share_weight(r->of))
-                                   : acu_sim_product_down(end, acu_sim_share_weight(r->of));
-        if (until > before) /* a share of 0 is all */
-            add_beside(r, (2 * i + 1) * x, (2 * i + 1) * y, (acu_sim_share){until - before, true},
+    for (int i = (all + each - 1) / each - 1; i >= 0; i--) {
+        const int end = (i + 1) * each < all ? (i + 1) * each : all,
+                  weight = share_until(r, end, side) - share_until(r, i * each, side);
+        if (weight > 0) /* a share of 0 is all */
+            add_beside(r, (2 * i + 1) * x, (2 * i + 1) * y, (acu_sim_share){weight, true},
                        ACU_SIM_ONE / (2.0 * all), sums);
-        before = until;
     }
 }
 
 /* Adds what a level is sampled along a footprint. The weight of each sample makes no difference
  * between the last step of a power of two and the next power. */
-static void add_along(const row *r, int longer, double sums[4]) {
+static void add_along(const row *r, int longer, acu_sim_sums *sums) {
     const int steps = longer % ACU_SIM_ONE == ACU_SIM_ONE - 1 ? longer + 1 : longer;
     if (steps < ACU_SIM_ONE) {
         add_near_pair(r, steps, sums);
         return;
     }
-    add_side(r, steps, 1, sums);
     add_side(r, steps, -1, sums);
+    add_side(r, steps, 1, sums);
 }
 
 /* Samples all along a footprint, which is in the next level half as long. The first level's texels
@@ -319,17 +321,17 @@ static acu_sim_texel sample_along(const acu_sim_texture *t, const acu_sim_image 
     const int weight = (int)(parts % ACU_SIM_ONE),
               stretch = ((int)(ACU_SIM_ONE * acu_sim_footprint_power(weight)) + 1) /
                         (ACU_SIM_ONE / ACU_SIM_WAY);
-    double sums[4] = {-0.0, -0.0, -0.0, -0.0};
+    acu_sim_sums sums = ACU_SIM_NO_SUMS;
     const acu_sim_image wide = keeping_least(image);
     row r = {t, &wide, place, (unsigned)(parts / ACU_SIM_ONE), {weight, false}, f->way, stretch};
-    add_along(&r, f->longer, sums);
+    add_along(&r, f->longer, &sums);
     if (weight) {
         r.level++;
         r.of.is_second = true;
         r.stretch = ACU_SIM_WAY;
-        add_along(&r, f->longer + weight - ACU_SIM_ONE, sums);
+        add_along(&r, f->longer + weight - ACU_SIM_ONE, &sums);
     }
-    return acu_sim_mix(image, sums);
+    return acu_sim_mix(image, &sums);
 }
 
 acu_sim_texel acu_sim_sample_grad(const acu_sim_image *image, const acu_sim_place *place,
