@@ -158,8 +158,9 @@ double acu_sim_footprint_way(float from, float way, double size) {
     const float most = 0x1p97f, to = from + way;
     if (fabsf(from) >= most || fabsf(to) >= most)
         return (double)INFINITY;
-    const double parts = (double)coordinate_of(to) - (double)coordinate_of(from);
-    return signed_as(multiply(cut(size_of(parts)), cut(size)), parts);
+    const double a = (double)coordinate_of(to), b = (double)coordinate_of(from);
+    const double parts = combine(fabs(a), fabs(b), 25 - BITS, (a < 0) == (b < 0));
+    return signed_as(multiply(cut(size_of(parts)), cut(size)), a - b);
 }
 
 /* Returns the area of the square that two derivatives in two directions span. */
