@@ -124,8 +124,8 @@ static double cut_down(double sum, double unit) {
     return unit > 0 ? floor(sum / unit) * unit : sum;
 }
 
-/* Adds what a square's corners weigh together, each `part` of its weight. The larger unit counts, of
- * what was added before and of the square. */
+/* Adds what a square's corners weigh together, each `part` of its weight. The larger unit counts,
+ * of what was added before and of the square. */
 static void add_square(const acu_sim_image *image, const acu_sim_corners *c, unsigned first,
                        int component, double part, acu_sim_sums *sums) {
     const double unit = unit_of(image, c, first, component), common = common_unit(image, unit);

@@ -100,21 +100,13 @@ static acu_sim_image keeping_least(const acu_sim_image *image) {
 /* Samples two levels; `weight` is that of the second one. */
 static acu_sim_texel sample_two(const acu_sim_texture *t, const acu_sim_image *image,
                                 const acu_sim_place *place, unsigned level, int weight) {
+    const acu_sim_image wide = keeping_least(image);
     acu_sim_corners c[2];
     acu_sim_sums sums = ACU_SIM_NO_SUMS;
-    if (image->mixes) {
-        for (unsigned second = 0; second < 2; second++)
-            acu_sim_corners_read(t, image, place, level + second, true,
-                                 (acu_sim_share){weight, second != 0}, &c[second]);
-        acu_sim_mix_add(image, c, 2, 1, &sums);
-        return acu_sim_mix(image, &sums);
-    }
-    const acu_sim_image wide = keeping_least(image);
-    const acu_sim_texel a = acu_sim_corners_read_point(t, &wide, place, level),
-                        b = acu_sim_corners_read_point(t, &wide, place, level + 1);
-    for (int i = 0; i < 4; i++)
-        sums.sum[i] = acu_sim_mix_component(image, &a, i) * (ACU_SIM_ONE - weight) +
-                  acu_sim_mix_component(image, &b, i) * weight;
+    for (unsigned second = 0; second < 2; second++)
+        acu_sim_corners_read(t, &wide, place, level + second, image->mixes,
+                             (acu_sim_share){weight, second != 0}, &c[second]);
+    acu_sim_mix_add(&wide, c, 2, 1, &sums);
     return acu_sim_mix(image, &sums);
 }
 
@@ -146,7 +138,7 @@ static int quarters_of(const acu_sim_texture *t) {
 
 /* Returns the part from which it grows, so that a half stays a half, as a number of parts. */
 static double start_of(const acu_sim_texture *t) {
-    return ACU_SIM_ONE / 2 * (1 - 4.0 / quarters_of(t));
+    return ACU_SIM_ONE * (0.5 - 2.0 / quarters_of(t));
 }
 
 /* Brings a level nearer to a whole one. */
@@ -158,8 +150,9 @@ static long long snap(const acu_sim_texture *t, long long parts) {
     return parts - rest + (part < 0 ? 0 : part > ACU_SIM_ONE ? ACU_SIM_ONE : part);
 }
 
-/* Returns the bias in parts of one, without the rest. A GPU knows the sum of the bias and the start,
- * if any: the start is subtracted before the rest is left out, and added without its own rest. */
+/* Returns the bias in parts of one, without the rest. A GPU knows the sum of the bias and the
+ * start, if any: the start is subtracted before the rest is left out, and added without its own
+ * rest. */
 static long long bias_of(const acu_sim_texture *t) {
     const float bias = t->texture.mipmapLevelBias;
     const double start = may_snap(t) ? start_of(t) : 0, most = 0x1p31;
@@ -222,8 +215,8 @@ acu_sim_texel acu_sim_sample_level(const acu_sim_image *image, const acu_sim_pla
 
 /* Returns the footprint of derivatives in the directions that a texture has. */
 static acu_sim_footprint footprint_of(const acu_sim_texture *t, const acu_sim_image *image,
-                                  const acu_sim_place *place, const float dx[3],
-                                  const float dy[3]) {
+                                      const acu_sim_place *place, const float dx[3],
+                                      const float dy[3]) {
     const acu_sim_size size = acu_sim_image_size(image, 0);
     const double sizes[3] = {(double)size.width, (double)size.height, (double)size.depth};
     const unsigned most = anisotropy_of(t, place->geometry);
@@ -256,7 +249,8 @@ static int stretched(const row *r, int way) {
 }
 
 /* Adds a sample, some 1/256 of a texel beside the middle, with a part of its weight. */
-static void add_beside(const row *r, int x, int y, acu_sim_share of, double part, acu_sim_sums *sums) {
+static void add_beside(const row *r, int x, int y, acu_sim_share of, double part,
+                       acu_sim_sums *sums) {
     acu_sim_corners c;
     acu_sim_place place = *r->place;
     place.beside[0] += x;
@@ -284,8 +278,8 @@ static int share_until(const row *r, int end, int side) {
     return side > 0 ? acu_sim_product(end, all) : acu_sim_product_down(end, all);
 }
 
-/* Adds the samples of one side from its end on, a texel apart, which weigh the same, but the last one has the rest.
- * The sum of their shares of the level is rounded. */
+/* Adds the samples of one side from its end on, a texel apart, which weigh the same, but the last
+ * one has the rest. The sum of their shares of the level is rounded. */
 static void add_side(const row *r, int longer, int side, acu_sim_sums *sums) {
     const int all = longer < 2 * ACU_SIM_ONE ? ACU_SIM_ONE : 2 * ACU_SIM_ONE,
               halvings = longer / ACU_SIM_ONE - 2,
