@@ -158,8 +158,9 @@ double acu_sim_footprint_way(float from, float way, double size) {
     const float most = 0x1p97f, to = from + way;
     if (fabsf(from) >= most || fabsf(to) >= most)
         return (double)INFINITY;
-    const double parts = (double)(coordinate_of(to) - coordinate_of(from));
-    return signed_as(multiply(cut(size_of(parts)), cut(size)), parts);
+    const double a = (double)coordinate_of(to), b = (double)coordinate_of(from);
+    const double parts = combine(fabs(a), fabs(b), 25 - BITS, (a < 0) == (b < 0));
+    return signed_as(multiply(cut(size_of(parts)), cut(size)), a - b);
 }
 
 /* Returns the area of the square that two derivatives in two directions span. */
@@ -237,9 +238,7 @@ static acu_sim_footprint make(double length, double area, unsigned most) {
                                                         : whole > limit ? limit
                                                                         : whole;
     const int longer = steps <= 0 ? 0 : own > steps ? steps : own;
-    return (acu_sim_footprint){.level = (float)(steps - longer) / STEPS,
-                               .own = (float)(steps - own) / STEPS,
-                               .longer = longer};
+    return (acu_sim_footprint){.level = (float)(steps - own) / STEPS, .longer = longer};
 }
 
 /* Sets the direction. Only 3 bits of its parts behind the highest one of the larger one count, and

@@ -5,8 +5,7 @@
 enum { ACU_SIM_WAY = 64 }; /* parts of a texel */
 
 typedef struct acu_sim_footprint {
-    float level; /* of the mipmap; that of footprints which are at least a texel wide */
-    float own;   /* the level where they may be as narrow as they are */
+    float level; /* of the mipmap; less than 0 where the footprint is narrower than a texel */
     int longer;  /* the logarithm to base 2 of length to width, as far as more than 1 is allowed, in
                     steps of 1/256 */
     int way[2];  /* one texel along, in parts of a texel; set if `longer` is more than 0 */

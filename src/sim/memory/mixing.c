@@ -108,29 +108,43 @@ static double weighted(const acu_sim_image *image, const acu_sim_corners *c, uns
     return isnan(x) || isinf(x) ? x : cut_off(x, unit) * c->weight[k];
 }
 
-/* Returns what corners weigh together, each `part` of its weight. The sums of several squares, of a
- * cube or of two levels, are multiples of a quarter of the largest unit: what one has more makes it
- * less. */
-static double mixed_sum(const acu_sim_image *image, const acu_sim_corners *c, unsigned levels,
-                        int component, double part) {
-    double squares[4] = {-0.0, -0.0, -0.0, -0.0}, wide = 0, sum = -0.0;
-    for (unsigned n = 0; n < 2 * levels; n++) {
-        const acu_sim_corners *const of = &c[n / 2];
-        const unsigned first = n % 2 * 4;
-        const double unit = unit_of(image, of, first, component);
-        wide = unit > wide ? unit : wide;
-        for (unsigned k = first; k < of->count && k < first + 4; k++)
-            squares[n] += weighted(image, of, k, component, unit);
-    }
-    for (unsigned n = 0; n < 2 * levels; n++)
-        sum += wide > 0 ? floor(squares[n] * 4 / wide) * wide / 4 : squares[n];
-    return sum * part;
+/* Returns the unit to whose multiples sums are cut off where the largest texel has `unit`: a GPU
+ * brings sums to an exponent that is a multiple of 4, as floats count it. */
+static double common_unit(const acu_sim_image *image, double unit) {
+    int exponent;
+    if (!(unit > 0))
+        return 0;
+    (void)frexp(unit, &exponent);
+    exponent += (image->format.x == 16 ? 15 : 28) - 1; /* the texel's */
+    return ldexp(unit, -((exponent + 126) & 3));
 }
 
+/* Cuts a sum off at multiples of a unit: what it has more makes it less. */
+static double cut_down(double sum, double unit) {
+    return unit > 0 ? floor(sum / unit) * unit : sum;
+}
+
+/* Adds what a square's corners weigh together, each `part` of its weight. The larger unit counts,
+ * of what was added before and of the square. */
+static void add_square(const acu_sim_image *image, const acu_sim_corners *c, unsigned first,
+                       int component, double part, acu_sim_sums *sums) {
+    const double unit = unit_of(image, c, first, component), common = common_unit(image, unit);
+    double *const sum = &sums->sum[component], *const most = &sums->unit[component], square = -0.0;
+    for (unsigned k = first; k < c->count && k < first + 4; k++)
+        square += weighted(image, c, k, component, unit);
+    *most = common > *most ? common : *most;
+    *sum = cut_down(*sum, *most) + cut_down(square * part, *most);
+}
+
+/* Of a second level the second square comes first. */
 void acu_sim_mix_add(const acu_sim_image *image, const acu_sim_corners *c, unsigned levels,
-                     double part, double sums[4]) {
-    for (int i = 0; i < image->channels; i++)
-        sums[i] += mixed_sum(image, c, levels, i, part);
+                     double part, acu_sim_sums *sums) {
+    for (unsigned n = 0; n < levels; n++)
+        for (unsigned k = 0; k < c[n].count; k += 4) {
+            const unsigned first = n && c[n].count > 4 ? 4 - k : k;
+            for (int i = 0; i < image->channels; i++)
+                add_square(image, &c[n], first, i, part, sums);
+        }
 }
 
 /* An H200 rounds integers of 8 and 16 bits to the nearest one, up between two, and those of 32 bits
@@ -139,13 +153,13 @@ static unsigned round_integer(const acu_sim_image *image, double sum) {
     return (unsigned)(int64_t)floor(image->format.x == 32 ? sum : sum + 0.5);
 }
 
-acu_sim_texel acu_sim_mix(const acu_sim_image *image, const double sums[4]) {
+acu_sim_texel acu_sim_mix(const acu_sim_image *image, const acu_sim_sums *sums) {
     acu_sim_texel out = {{0}};
     for (int i = 0; i < image->channels; i++)
         if (image->is_float)
-            out.f[i] = acu_sim_mix_round(image, i, sums[i] / ACU_SIM_ONE);
+            out.f[i] = acu_sim_mix_round(image, i, sums->sum[i] / ACU_SIM_ONE);
         else
-            out.u[i] = round_integer(image, sums[i] / ACU_SIM_ONE);
+            out.u[i] = round_integer(image, sums->sum[i] / ACU_SIM_ONE);
     return out;
 }
 

@@ -23,18 +23,17 @@ static bool is_filtered(const acu_sim_texture *t, const acu_sim_image *image,
            (image->levels && t->texture.mipmapFilterMode == cudaFilterModeLinear);
 }
 
-/* The sums of what is mixed begin with -0, to which any number can be added. */
 static acu_sim_texel sample_one(const acu_sim_texture *t, const acu_sim_image *image,
                                 const acu_sim_place *place, unsigned level) {
     acu_sim_corners c;
-    double sums[4] = {-0.0, -0.0, -0.0, -0.0};
+    acu_sim_sums sums = ACU_SIM_NO_SUMS;
     if (!image->mixes)
         return is_filtered(t, image, place->geometry)
                    ? acu_sim_mix_alone(image, acu_sim_corners_read_point(t, image, place, level))
                    : acu_sim_corners_read_point(t, image, place, level);
     acu_sim_corners_read(t, image, place, level, true, (acu_sim_share){0, false}, &c);
-    acu_sim_mix_add(image, &c, 1, 1, sums);
-    return acu_sim_mix(image, sums);
+    acu_sim_mix_add(image, &c, 1, 1, &sums);
+    return acu_sim_mix(image, &sums);
 }
 
 /* Finds the two texels that are mixed, as acu_sim_axis_on() does, and returns whether both are in
@@ -101,22 +100,14 @@ static acu_sim_image keeping_least(const acu_sim_image *image) {
 /* Samples two levels; `weight` is that of the second one. */
 static acu_sim_texel sample_two(const acu_sim_texture *t, const acu_sim_image *image,
                                 const acu_sim_place *place, unsigned level, int weight) {
-    acu_sim_corners c[2];
-    double sums[4] = {-0.0, -0.0, -0.0, -0.0};
-    if (image->mixes) {
-        for (unsigned second = 0; second < 2; second++)
-            acu_sim_corners_read(t, image, place, level + second, true,
-                                 (acu_sim_share){weight, second != 0}, &c[second]);
-        acu_sim_mix_add(image, c, 2, 1, sums);
-        return acu_sim_mix(image, sums);
-    }
     const acu_sim_image wide = keeping_least(image);
-    const acu_sim_texel a = acu_sim_corners_read_point(t, &wide, place, level),
-                        b = acu_sim_corners_read_point(t, &wide, place, level + 1);
-    for (int i = 0; i < 4; i++)
-        sums[i] = acu_sim_mix_component(image, &a, i) * (ACU_SIM_ONE - weight) +
-                  acu_sim_mix_component(image, &b, i) * weight;
-    return acu_sim_mix(image, sums);
+    acu_sim_corners c[2];
+    acu_sim_sums sums = ACU_SIM_NO_SUMS;
+    for (unsigned second = 0; second < 2; second++)
+        acu_sim_corners_read(t, &wide, place, level + second, image->mixes,
+                             (acu_sim_share){weight, second != 0}, &c[second]);
+    acu_sim_mix_add(&wide, c, 2, 1, &sums);
+    return acu_sim_mix(image, &sums);
 }
 
 /* ---- levels ---- */
@@ -132,35 +123,47 @@ static long long parts_of(float levels) {
                        ACU_SIM_ONE);
 }
 
-/* Returns whether a GPU may take a level nearer to a whole one than derivatives say, as with
- * anisotropy, unless the sampler forbids that or takes whole levels. */
+/* Returns whether a GPU may take a level nearer to a whole one, as with anisotropy, unless the
+ * sampler forbids that. */
 static bool may_snap(const acu_sim_texture *t) {
-    return t->texture.maxAnisotropy > 1 && !t->texture.disableTrilinearOptimization &&
-           t->texture.mipmapFilterMode == cudaFilterModeLinear;
+    return t->texture.maxAnisotropy > 1 && !t->texture.disableTrilinearOptimization;
 }
 
-/* Brings a level nearer to a whole one: the part above a whole one grows faster, and from later on,
- * the more is allowed.
- */
-static long long snap(const acu_sim_texture *t, long long parts) {
+/* How much faster the part above a whole level grows where a level may be nearer to whole ones, in
+ * quarters: the faster, the more anisotropy is allowed. */
+static int quarters_of(const acu_sim_texture *t) {
     const unsigned most = t->texture.maxAnisotropy;
+    return most < 4 ? 6 : most < 8 ? 7 : 8;
+}
+
+/* Returns the part from which it grows, so that a half stays a half, as a number of parts. */
+static double start_of(const acu_sim_texture *t) {
+    return ACU_SIM_ONE * (0.5 - 2.0 / quarters_of(t));
+}
+
+/* Brings a level nearer to a whole one. */
+static long long snap(const acu_sim_texture *t, long long parts) {
     if (!may_snap(t))
         return parts;
-    const long long start = most < 4   ? 42
-                            : most < 8 ? 54
-                                       : 64,
-                    quarters = most < 4   ? 6
-                               : most < 8 ? 7
-                                          : 8;
-    const long long rest = parts % ACU_SIM_ONE, part = (rest - start) * quarters / 4;
+    const long long rest = parts % ACU_SIM_ONE,
+                    part = (rest - (long long)start_of(t)) * quarters_of(t) / 4;
     return parts - rest + (part < 0 ? 0 : part > ACU_SIM_ONE ? ACU_SIM_ONE : part);
 }
 
-/* Returns the level of derivatives with the bias, in parts of one. Of the bias of levels that may
- * be nearer to whole ones 64ths count. */
+/* Returns the bias in parts of one, without the rest. A GPU knows the sum of the bias and the
+ * start, if any: the start is subtracted before the rest is left out, and added without its own
+ * rest. */
+static long long bias_of(const acu_sim_texture *t) {
+    const float bias = t->texture.mipmapLevelBias;
+    const double start = may_snap(t) ? start_of(t) : 0, most = 0x1p31;
+    if (isnan(bias) || fabs((double)bias) > most)
+        return parts_of(bias);
+    return (long long)((double)bias * ACU_SIM_ONE - start) + (long long)start;
+}
+
+/* Returns a level with the bias, in parts of one. */
 static long long biased(const acu_sim_texture *t, float level) {
-    const long long bias = parts_of(t->texture.mipmapLevelBias);
-    return parts_of(level) + (may_snap(t) ? bias & ~3ll : bias);
+    return parts_of(level) + bias_of(t);
 }
 
 /* Returns the level, in parts of one, that the sampler and the mipmap allow. */
@@ -205,16 +208,15 @@ static acu_sim_texel sample_level(const acu_sim_image *image, const acu_sim_plac
 
 acu_sim_texel acu_sim_sample_level(const acu_sim_image *image, const acu_sim_place *place,
                                    float level) {
-    return sample_level(image, place,
-                        parts_of(level) + parts_of(image->texture->texture.mipmapLevelBias));
+    return sample_level(image, place, biased(image->texture, level));
 }
 
 /* ---- derivatives ---- */
 
 /* Returns the footprint of derivatives in the directions that a texture has. */
-static acu_sim_footprint shape_of(const acu_sim_texture *t, const acu_sim_image *image,
-                                  const acu_sim_place *place, const float dx[3],
-                                  const float dy[3]) {
+static acu_sim_footprint footprint_of(const acu_sim_texture *t, const acu_sim_image *image,
+                                      const acu_sim_place *place, const float dx[3],
+                                      const float dy[3]) {
     const acu_sim_size size = acu_sim_image_size(image, 0);
     const double sizes[3] = {(double)size.width, (double)size.height, (double)size.depth};
     const unsigned most = anisotropy_of(t, place->geometry);
@@ -228,17 +230,6 @@ static acu_sim_footprint shape_of(const acu_sim_texture *t, const acu_sim_image 
         y[i] = acu_sim_footprint_way(from, dy[i], scale);
     }
     return acu_sim_footprint_of(x, y, most);
-}
-
-/* Returns the footprint of derivatives. A level that is not brought nearer to a whole one may be
- * less than 0 until the bias was added. */
-static acu_sim_footprint footprint_of(const acu_sim_texture *t, const acu_sim_image *image,
-                                      const acu_sim_place *place, const float dx[3],
-                                      const float dy[3]) {
-    acu_sim_footprint f = shape_of(t, image, place, dx, dy);
-    if (!may_snap(t))
-        f.level = f.own;
-    return f;
 }
 
 /* What the samples along a footprint have in common, of one level. */
@@ -258,7 +249,8 @@ static int stretched(const row *r, int way) {
 }
 
 /* Adds a sample, some 1/256 of a texel beside the middle, with a part of its weight. */
-static void add_beside(const row *r, int x, int y, acu_sim_share of, double part, double sums[4]) {
+static void add_beside(const row *r, int x, int y, acu_sim_share of, double part,
+                       acu_sim_sums *sums) {
     acu_sim_corners c;
     acu_sim_place place = *r->place;
     place.beside[0] += x;
@@ -268,7 +260,7 @@ static void add_beside(const row *r, int x, int y, acu_sim_share of, double part
 }
 
 /* Adds one pair, which is the nearer to the middle the less length and width differ. */
-static void add_near_pair(const row *r, int longer, double sums[4]) {
+static void add_near_pair(const row *r, int longer, acu_sim_sums *sums) {
     const int away =
         longer > 0 ? ACU_SIM_ONE - (int)(ACU_SIM_ONE / acu_sim_footprint_power(longer) + 0.5) : 0;
     int way[2];
@@ -276,40 +268,43 @@ static void add_near_pair(const row *r, int longer, double sums[4]) {
         const double part = (double)(away * r->way[i]) / (2 * ACU_SIM_WAY);
         way[i] = stretched(r, (int)acu_sim_floor(part + 0.5));
     }
-    add_beside(r, way[0], way[1], r->of, 0.5, sums);
     add_beside(r, -way[0], -way[1], r->of, 0.5, sums);
+    add_beside(r, way[0], way[1], r->of, 0.5, sums);
 }
 
-/* Adds the samples of one side, a texel apart, which weigh the same, but the last one has the rest.
- * The sum of their shares of the level is rounded. */
-static void add_side(const row *r, int longer, int side, double sums[4]) {
+/* Returns the level's share of the samples of one side up to one of them. */
+static int share_until(const row *r, int end, int side) {
+    const int all = acu_sim_share_weight(r->of);
+    return side > 0 ? acu_sim_product(end, all) : acu_sim_product_down(end, all);
+}
+
+/* Adds the samples of one side from its end on, a texel apart, which weigh the same, but the last
+ * one has the rest. The sum of their shares of the level is rounded. */
+static void add_side(const row *r, int longer, int side, acu_sim_sums *sums) {
     const int all = longer < 2 * ACU_SIM_ONE ? ACU_SIM_ONE : 2 * ACU_SIM_ONE,
               halvings = longer / ACU_SIM_ONE - 2,
               each = (int)(ACU_SIM_ONE / acu_sim_footprint_power(longer % ACU_SIM_ONE) + 0.5) >>
                      (halvings > 0 ? halvings : 0),
               x = stretched(r, r->way[0]) * side, y = stretched(r, r->way[1]) * side;
-    int before = 0;
-    for (int i = 0, end = 0; end < all; i++) {
-        end = end + each < all ? end + each : all;
-        const int until = side > 0 ? acu_sim_product(end, acu_sim_share_weight(r->of))
-                                   : acu_sim_product_down(end, acu_sim_share_weight(r->of));
-        if (until > before) /* a share of 0 is all */
-            add_beside(r, (2 * i + 1) * x, (2 * i + 1) * y, (acu_sim_share){until - before, true},
+    for (int i = (all + each - 1) / each - 1; i >= 0; i--) {
+        const int end = (i + 1) * each < all ? (i + 1) * each : all,
+                  weight = share_until(r, end, side) - share_until(r, i * each, side);
+        if (weight > 0) /* a share of 0 is all */
+            add_beside(r, (2 * i + 1) * x, (2 * i + 1) * y, (acu_sim_share){weight, true},
                        ACU_SIM_ONE / (2.0 * all), sums);
-        before = until;
     }
 }
 
 /* Adds what a level is sampled along a footprint. The weight of each sample makes no difference
  * between the last step of a power of two and the next power. */
-static void add_along(const row *r, int longer, double sums[4]) {
+static void add_along(const row *r, int longer, acu_sim_sums *sums) {
     const int steps = longer % ACU_SIM_ONE == ACU_SIM_ONE - 1 ? longer + 1 : longer;
     if (steps < ACU_SIM_ONE) {
         add_near_pair(r, steps, sums);
         return;
     }
-    add_side(r, steps, 1, sums);
     add_side(r, steps, -1, sums);
+    add_side(r, steps, 1, sums);
 }
 
 /* Samples all along a footprint, which is in the next level half as long. The first level's texels
@@ -320,17 +315,17 @@ static acu_sim_texel sample_along(const acu_sim_texture *t, const acu_sim_image 
     const int weight = (int)(parts % ACU_SIM_ONE),
               stretch = ((int)(ACU_SIM_ONE * acu_sim_footprint_power(weight)) + 1) /
                         (ACU_SIM_ONE / ACU_SIM_WAY);
-    double sums[4] = {-0.0, -0.0, -0.0, -0.0};
+    acu_sim_sums sums = ACU_SIM_NO_SUMS;
     const acu_sim_image wide = keeping_least(image);
     row r = {t, &wide, place, (unsigned)(parts / ACU_SIM_ONE), {weight, false}, f->way, stretch};
-    add_along(&r, f->longer, sums);
+    add_along(&r, f->longer, &sums);
     if (weight) {
         r.level++;
         r.of.is_second = true;
         r.stretch = ACU_SIM_WAY;
-        add_along(&r, f->longer + weight - ACU_SIM_ONE, sums);
+        add_along(&r, f->longer + weight - ACU_SIM_ONE, &sums);
     }
-    return acu_sim_mix(image, sums);
+    return acu_sim_mix(image, &sums);
 }
 
 acu_sim_texel acu_sim_sample_grad(const acu_sim_image *image, const acu_sim_place *place,
@@ -385,8 +380,7 @@ acu_sim_texel acu_sim_sample_gather(const acu_sim_image *image, const acu_sim_pl
         const acu_sim_texel *const from =
             &c.texel[(i == 1 || i == 2 ? 1u : 0u) | (i < 2 ? 2u : 0u)];
         out.u[i] = from->u[component];
-        if (acu_sim_mix_is_wide(plain, (int)component) ||
-            (image->is_float && (image->mixes || image->texture->texture.maxAnisotropy > 1)))
+        if (image->is_float)
             out.f[i] = acu_sim_mix_round(plain, (int)component,
                                          acu_sim_mix_component(plain, from, (int)component));
     }
