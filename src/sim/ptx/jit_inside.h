@@ -408,7 +408,26 @@ struct jit_row {
     bool flushes_result; /* and the result */
     bool saturates;      /* .sat of a float */
 };
-jit_translate acu_jit_convert_size, acu_jit_resize, acu_jit_take_part, acu_jit_put_two,
+/* Comparisons of integers, as AVX-512 has them. */
+enum {
+    JIT_EQUAL_TO,
+    JIT_LESS,
+    JIT_LESS_EQUAL,
+    JIT_NOT_EQUAL = 4,
+    JIT_NOT_LESS,
+    JIT_NOT_LESS_EQUAL
+};
+
+/* Returns the row of an operation; without a handler: it has none. */
+const jit_row *acu_jit_find_row(const ptx_op *op);
+/* Says that the operation reads the first ones of its operands. */
+void acu_jit_want_all(ptx_making *m, const ptx_op *op, const jit_row *k, unsigned count);
+
+jit_translate acu_jit_binary, acu_jit_with_pool, acu_jit_unary, acu_jit_make_whole, acu_jit_copy,
+    acu_jit_extreme, acu_jit_fused, acu_jit_multiply_add, acu_jit_convert_wide,
+    acu_jit_multiply_wide, acu_jit_shift_wide, acu_jit_shift_two, acu_jit_multiply_high,
+    acu_jit_multiply_shorts, acu_jit_multiply_long, acu_jit_narrow, acu_jit_choose, acu_jit_compare,
+    acu_jit_logic, acu_jit_convert_size, acu_jit_resize, acu_jit_take_part, acu_jit_put_two,
     acu_jit_shift_short, acu_jit_compare_shorts, acu_jit_rounded, acu_jit_double,
     acu_jit_fused_double, acu_jit_signed_double, acu_jit_unary_double, acu_jit_word_of_double,
     acu_jit_float_of_double, acu_jit_halves, acu_jit_float_of_half, acu_jit_half_of_float,
@@ -491,12 +510,31 @@ void acu_jit_go_to_place_lanes(ptx_making *m, bool is_narrow, unsigned bytes);
 void acu_jit_load_lanes(ptx_making *m, x86_register d);
 /* Computes a sum in the scratch memory, and returns where that is. */
 x86_place acu_jit_sum_aside(ptx_making *m, const jit_sum *sum);
+/* Returns how many bytes an access has in a lane, and whether only code for lanes that lie anyhow
+ * does it. */
+unsigned acu_jit_bytes_of_lane(const ptx_access *access);
+bool acu_jit_is_anyhow(const ptx_making *m, const ptx_access *access);
+/* Returns the pattern of an address, and what is to be added to it; then where the frame has a
+ * field of a pattern. */
+unsigned acu_jit_pattern_of(ptx_making *m, const ptx_op *op, const ptx_access *access,
+                            jit_sum *sum);
+x86_place acu_jit_pattern_at(unsigned pattern, size_t offset);
 /* Writes a call of the code that finds a pattern. */
 void acu_jit_find_pattern(ptx_making *m, unsigned pattern);
 /* Writes the code that finds patterns. */
 void acu_jit_write_classify(ptx_making *m);
 /* Calls the handler of the operation. */
 void acu_jit_call(ptx_making *m, const ptx_op *op);
+/* Goes aside if the last comparison says so. */
+static inline void acu_jit_leave_if(ptx_making *m, jit_aside *aside, x86_condition condition) {
+    aside->jumps[aside->jump_count++] = acu_x86_jump(&m->x, condition);
+}
+
+/* Returns a list of elements of `size` bytes that has room for one more than `count`; NULL without
+ * memory, which ends the translation. */
+void *acu_jit_grow(ptx_making *m, void *list, size_t count, size_t *room, size_t size);
+/* Writes the constants, with which the code begins. */
+void acu_jit_write_pool(ptx_making *m);
 /* Returns new code aside; NULL without memory. */
 jit_aside *acu_jit_aside(ptx_making *m, const ptx_op *op);
 
