@@ -65,6 +65,8 @@ static void write_entry(ptx_making *m) {
     acu_x86_long_by(x, X86_MOV, acu_jit_in_frame(offsetof(jit_frame, count)), 0);
     if (m->has_local)
         acu_jit_write_local(m);
+    m->control = JIT_KEEPS;
+    acu_jit_set_control(m, m->usual);
     acu_x86_jump_to(x, X86_RSI);
 }
 
@@ -80,6 +82,8 @@ static void write_executed(ptx_making *m) {
 
 void acu_jit_write_exit(ptx_making *m) {
     x86 *x = &m->x;
+    m->control = m->usual;
+    acu_jit_set_control(m, JIT_KEEPS);
     write_executed(m);
     acu_x86_word(x, X86_MOV, X86_RAX, x86_in(X86_R8));
     acu_x86_long(x, X86_MOV, X86_RDX, x86_in(JIT_WARP));
@@ -288,6 +292,7 @@ static const ptx_op *access_of(const ptx_op *op) {
 }
 
 static void translate(ptx_making *m, ptx_jit *jit) {
+    acu_jit_choose_control(m);
     acu_jit_write_pool(m);
     write_entry(m);
     acu_jit_write_classify(m);
@@ -342,8 +347,7 @@ static void make(ptx_jit *jit, const ptx_code *code, ptx_jit_use use, bool in_ro
     jit->begins[0] = calloc(code->count + 1, sizeof *jit->begins[0]);
     jit->begins[1] = calloc(code->count + 1, sizeof *jit->begins[1]);
     if (m.copies && m.versions && jit->begins[0] && jit->begins[1] && acu_jit_find_constants(&m) &&
-        acu_jit_find_leaders(&m) && acu_jit_find_live(&m) && acu_jit_find_loops(&m) &&
-        acu_jit_find_normals(&m))
+        acu_jit_find_leaders(&m) && acu_jit_find_live(&m) && acu_jit_find_loops(&m))
         translate(&m, jit);
     free(m.constants);
     free(m.leads);
@@ -353,8 +357,6 @@ static void make(ptx_jit *jit, const ptx_code *code, ptx_jit_use use, bool in_ro
     free(m.versions);
     free(m.live);
     free(m.live_of);
-    free(m.normals);
-    free(m.normal);
     free(m.asides);
     free(m.jumps);
     free(m.x.bytes);

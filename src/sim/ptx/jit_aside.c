@@ -12,6 +12,7 @@ jit_aside *acu_jit_aside(ptx_making *m, const ptx_op *op) {
     m->asides = grown;
     memset(&grown[m->aside_count], 0, sizeof *grown);
     grown[m->aside_count].op = op;
+    grown[m->aside_count].control = m->control;
     return &grown[m->aside_count++];
 }
 
@@ -19,6 +20,7 @@ jit_aside *acu_jit_aside(ptx_making *m, const ptx_op *op) {
 
 static void call_handler(ptx_making *m, const ptx_op *op) {
     x86 *x = &m->x;
+    acu_jit_set_control(m, JIT_KEEPS);
     acu_x86_zeroupper(x);
     acu_x86_long(x, X86_MOV, X86_RDI, x86_in(JIT_WARP));
     acu_x86_load_number(x, X86_RSI, (uintptr_t)op);
@@ -143,6 +145,7 @@ static void write_enter(ptx_making *m, const jit_aside *a) {
 }
 
 void acu_jit_write_asides(ptx_making *m) {
+    const jit_control control = m->control;
     jit_group now[JIT_GROUPS];
     memcpy(now, m->groups, sizeof now);
     for (size_t n = 0; n < m->aside_count; n++) {
@@ -150,6 +153,7 @@ void acu_jit_write_asides(ptx_making *m) {
         for (unsigned i = 0; i < a->jump_count; i++)
             acu_x86_land(&m->x, a->jumps[i], m->x.size);
         memcpy(m->groups, a->before, sizeof m->groups);
+        m->control = a->control;
         if (a->is_nan)
             write_fix(m, a);
         else if (a->fused)
@@ -162,8 +166,10 @@ void acu_jit_write_asides(ptx_making *m) {
             write_enter(m, a);
         else
             write_find(m, a);
+        acu_jit_set_control(m, a->control);
         acu_x86_land(&m->x, acu_x86_jump(&m->x, X86_ALWAYS), a->back);
     }
     m->aside_count = 0;
+    m->control = control;
     memcpy(m->groups, now, sizeof now);
 }

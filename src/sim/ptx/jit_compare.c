@@ -69,22 +69,14 @@ void acu_jit_store_comparison(ptx_making *m, const ptx_op *op, const jit_row *k)
     acu_jit_store_predicate(m, op->d);
 }
 
-/* Returns whether a comparison may depend on whether an operand is subnormal or 0. */
-static bool flushes_compared(const ptx_making *m, const ptx_op *op, const jit_row *k) {
-    return k->flushes && !acu_jit_is_far_from_0(m, op->a) && !acu_jit_is_far_from_0(m, op->b);
-}
-
 static bool compare_in_masks(ptx_making *m, const ptx_op *op, const jit_row *k) {
     x86 *x = &m->x;
     const unsigned low = JIT_K_COMPARED, high = low + 1, first = k->size == 8 ? 2 : low;
     acu_jit_want_all(m, op, k, 2);
     for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
-        const unsigned a = flushes_compared(m, op, k) ? acu_jit_load_flushed(m, op->a, i, JIT_T1)
-                                                      : acu_jit_load(m, op->a, k->size, i, JIT_T1);
-        const x86_place b = flushes_compared(m, op, k)
-                                ? x86_in(acu_jit_load_flushed(m, op->b, i, JIT_T3))
-                                : acu_jit_source(m, op->b, k->size, i);
-        acu_x86_vector_by(x, k->vector, first + i, a, b, k->predicate);
+        const unsigned a = acu_jit_load(m, op->a, k->size, i, JIT_T1);
+        acu_x86_vector_by(x, k->vector, first + i, a, acu_jit_source(m, op->b, k->size, i),
+                          k->predicate);
     }
     if (k->size == 8) { /* they are in k2 to k5 */
         acu_x86_join_masks(x, 8, high, 5, 4);
@@ -103,12 +95,6 @@ static bool compare_in_masks(ptx_making *m, const ptx_op *op, const jit_row *k) 
  * not: then it returns true. AVX2 has few comparisons. */
 static bool compare_words(ptx_making *m, const ptx_op *op, const jit_row *k, unsigned i) {
     x86 *x = &m->x;
-    if (flushes_compared(m, op, k)) {
-        const unsigned first = acu_jit_load_flushed(m, op->a, i, JIT_T1),
-                       second = acu_jit_load_flushed(m, op->b, i, JIT_T3);
-        acu_x86_vector_by(x, X86_CMPPS, JIT_T1, first, x86_in(second), k->predicate);
-        return false;
-    }
     bool turned = k->predicate == JIT_LESS || k->predicate == JIT_NOT_LESS;
     unsigned a = acu_jit_load(m, turned ? op->b : op->a, 4, i, JIT_T1);
     x86_place b = acu_jit_source(m, turned ? op->a : op->b, 4, i);

@@ -31,6 +31,8 @@ void acu_jit_saturate_vector(ptx_making *m, unsigned vector) {
 
 /* Finishes a vector of results. */
 static void finish(ptx_making *m, unsigned vector, const jit_row *k, bool fixes) {
+    if (k->flushes_bits)
+        acu_x86_vector(&m->x, X86_MULPS, vector, vector, pool(JIT_ONE));
     if (k->saturates)
         acu_jit_saturate_vector(m, vector);
     else if (fixes)
@@ -107,9 +109,14 @@ bool acu_jit_make_whole(ptx_making *m, const ptx_op *op, const jit_row *k) {
     acu_jit_begin(m, op->d, 4);
     const bool fixes = fixes_now(m, op, k);
     for (unsigned i = 0; i < m->vectors; i++) {
+        x86_place a = acu_jit_source(m, op->a, 4, i);
+        if (k->flushes) { /* a subnormal number may be rounded up to 1 */
+            acu_x86_vector(&m->x, X86_MULPS, JIT_T1, acu_jit_load(m, op->a, 4, i, JIT_T1),
+                           pool(JIT_ONE));
+            a = x86_in(JIT_T1);
+        }
         const unsigned d = acu_jit_target(m, op->d, 4, i);
-        acu_x86_vector_by(&m->x, k->vector, d, X86_NONE, acu_jit_source(m, op->a, 4, i),
-                          k->predicate | 8);
+        acu_x86_vector_by(&m->x, k->vector, d, X86_NONE, a, k->predicate | 8);
         finish(m, d, k, fixes);
         acu_jit_done(m, op->d, 4, i);
     }
@@ -159,12 +166,27 @@ bool acu_jit_extreme(ptx_making *m, const ptx_op *op, const jit_row *k) {
         acu_x86_vector(x, X86_LOAD, JIT_T3, X86_NONE, b);
         take_where(m, UNORDERED, JIT_T3, x86_in(JIT_T3), JIT_T0, x86_in(a));
         take_where(m, UNORDERED, a, x86_in(a), JIT_T0, x86_in(JIT_T3));
-        if (fixes)
-            fix_nan(m, JIT_T0);
+        finish(m, JIT_T0, k, fixes);
         unsigned d = acu_jit_target(m, op->d, 4, i);
         if (d != JIT_T0)
             acu_x86_vector(x, X86_LOAD, d, X86_NONE, x86_in(JIT_T0));
         acu_jit_done(m, op->d, 4, i);
+    }
+    return true;
+}
+
+/* The sign of a, and the other bits of b. */
+bool acu_jit_take_sign(ptx_making *m, const ptx_op *op, const jit_row *k) {
+    x86 *x = &m->x;
+    const x86_place sign = pool(k->size == 4 ? JIT_SIGN : JIT_SIGN_WIDE),
+                    others = pool(k->size == 4 ? JIT_NAN : JIT_SIZE_WIDE);
+    acu_jit_want_all(m, op, k, 2);
+    acu_jit_begin(m, op->d, k->size);
+    for (unsigned i = 0; i < vectors_of(m, k->size); i++) {
+        acu_x86_vector(x, X86_PAND, JIT_T0, acu_jit_load(m, op->a, k->size, i, JIT_T1), sign);
+        acu_x86_vector(x, X86_PAND, JIT_T1, acu_jit_load(m, op->b, k->size, i, JIT_T1), others);
+        acu_x86_vector(x, X86_POR, JIT_T0, JIT_T0, x86_in(JIT_T1));
+        acu_jit_put(m, op->d, k->size, i);
     }
     return true;
 }

@@ -97,6 +97,8 @@ static const struct {
     {"sqrt.approx.f32", acu_jit_unary, X86_SQRTPS, 4, 0, false, true},
     {"neg.f32", acu_jit_with_pool, X86_PXOR, 4, JIT_SIGN / 64, false, true},
     {"abs.f32", acu_jit_with_pool, X86_PAND, 4, JIT_NAN / 64, false, true},
+    {"copysign.f32", acu_jit_take_sign, X86_LOAD, 4, 0, false, false},
+    {"copysign.f64", acu_jit_take_sign, X86_LOAD, 8, 0, false, false},
     {"fma.rn.f32", acu_jit_fused, X86_LOAD, 4, 0, false, true},
     {"mad.rn.f32", acu_jit_fused, X86_LOAD, 4, 0, false, true},
     {"cvt.rni.f32.f32", acu_jit_make_whole, X86_ROUNDPS, 4, X86_NEAREST, false, true},
@@ -164,6 +166,10 @@ static const struct {
     {"rsqrt.approx.f32", acu_jit_reciprocal_root, X86_LOAD, 4, 0, false, false},
     {"ex2.approx.f32", acu_jit_power, X86_LOAD, 4, 0, false, false},
     {"ex2.approx.ftz.f32", acu_jit_power, X86_LOAD, 4, 1, false, false},
+    {"lg2.approx.f32", acu_jit_logarithm, X86_LOAD, 4, 0, false, false},
+    {"sin.approx.f32", acu_jit_wave, X86_LOAD, 4, 0, false, false},
+    {"cos.approx.f32", acu_jit_wave, X86_LOAD, 4, 1, false, false},
+    {"tanh.approx.f32", acu_jit_tangent, X86_LOAD, 4, 0, false, false},
     {"cvt.sat.f32.f32", acu_jit_saturate, X86_LOAD, 4, 0, false, false},
     {"cvt.rn.f64.u32", acu_jit_widen_float, X86_CVTUDQ2PD, 8, 0, false, false},
     {"cvt.rni.s32.f64", acu_jit_word_of_double, X86_CVTPD2DQ, 4, X86_NEAREST, false, false},
@@ -279,21 +285,9 @@ static void add(const char *opcode, jit_row k) {
     }
 }
 
-/* Returns how many operands the code of a float operation has. */
-static unsigned operands_of(const jit_row *k) {
-    const bool is_one = k->vector == X86_SQRTPS || k->from;
-    if (k->translate == acu_jit_fused || k->vector == X86_FMADD213PS)
-        return 3;
-    return k->translate == acu_jit_binary || k->translate == acu_jit_extreme ||
-                   (k->translate == acu_jit_rounded && !is_one)
-               ? 2
-               : 1;
-}
-
-/* Returns whether a result may be subnormal, or be rounded up from what is, of normal operands. */
-static bool may_be_subnormal(const jit_row *k) {
-    return k->translate == acu_jit_fused || k->vector == X86_ADDPS || k->vector == X86_SUBPS ||
-           k->vector == X86_MULPS || k->vector == X86_DIVPS || k->vector == X86_FMADD213PS;
+/* Returns whether the instruction takes bits of its operands, or one of them, as they are. */
+static bool takes_bits(const jit_row *k) {
+    return k->translate == acu_jit_extreme || k->vector == X86_PXOR || k->vector == X86_PAND;
 }
 
 /* Adds the forms of an operation of floats that flush, or saturate. */
@@ -302,8 +296,8 @@ static void add_float(const char *opcode, jit_row k) {
     jit_row flushed = k;
     char words[64];
     add(opcode, k);
-    flushed.flushes = (uint8_t)operands_of(&k);
-    flushed.flushes_result = may_be_subnormal(&k);
+    flushed.flushes = true;
+    flushed.flushes_bits = takes_bits(&k);
     for (unsigned saturates = 0; saturates < 2; saturates++) {
         k.saturates = flushed.saturates = saturates;
         if (saturates) {
@@ -329,13 +323,14 @@ static void add_comparisons(const char *name, jit_row k, const char *type) {
 static void add_roundings(void) {
     for (size_t n = 0; n < sizeof rounded / sizeof *rounded; n++)
         for (size_t r = 0; r < sizeof roundings / sizeof *roundings; r++) {
+            const jit_row k = {.translate = acu_jit_rounded,
+                               .vector = rounded[n].vector,
+                               .size = 4,
+                               .predicate = roundings[r].rounding,
+                               .from = rounded[n].is_reciprocal};
             char opcode[64];
             snprintf(opcode, sizeof opcode, "%s.%s.f32", rounded[n].name, roundings[r].name);
-            add_float(opcode, (jit_row){.translate = acu_jit_rounded,
-                                        .vector = rounded[n].vector,
-                                        .size = 4,
-                                        .predicate = roundings[r].rounding,
-                                        .from = rounded[n].is_reciprocal});
+            add_float(opcode, k);
         }
 }
 
@@ -366,7 +361,9 @@ static void add_handler(ptx_handler *handler, jit_translate *translate) {
 
 /* The rows of one operation, and of those that flush or saturate. */
 static void add_row(size_t n) {
-    const bool is_float = rows[n].is_float || rows[n].translate == acu_jit_reciprocal_root;
+    const bool is_float = rows[n].is_float || rows[n].translate == acu_jit_reciprocal_root ||
+                          rows[n].translate == acu_jit_logarithm ||
+                          rows[n].translate == acu_jit_wave;
     const jit_row k = {.translate = rows[n].translate,
                        .vector = rows[n].vector,
                        .size = rows[n].size,
@@ -382,17 +379,18 @@ static void add_flushing_conversions(void) {
                                      .vector = X86_LOAD,
                                      .size = 4,
                                      .is_float = true,
-                                     .flushes = 1});
+                                     .flushes = true,
+                                     .flushes_bits = true});
     add("cvt.ftz.sat.f32.f32",
-        (jit_row){.translate = acu_jit_saturate, .vector = X86_LOAD, .size = 4, .flushes = 1});
+        (jit_row){.translate = acu_jit_saturate, .vector = X86_LOAD, .size = 4, .flushes = true});
     add("cvt.ftz.f64.f32",
         (jit_row){
-            .translate = acu_jit_widen_float, .vector = X86_CVTPS2PD, .size = 8, .flushes = 1});
+            .translate = acu_jit_widen_float, .vector = X86_CVTPS2PD, .size = 8, .flushes = true});
     add("cvt.rn.ftz.f32.f64", (jit_row){.translate = acu_jit_float_of_double,
                                         .vector = X86_CVTPD2PS,
                                         .size = 4,
                                         .predicate = X86_NEAREST,
-                                        .flushes_result = true});
+                                        .flushes = true});
 }
 
 static void fill(void) {
@@ -437,7 +435,7 @@ static void fill(void) {
                                       .size = 4,
                                       .predicate = floats[n].predicate,
                                       .is_float = true,
-                                      .flushes = flushes ? 2 : 0},
+                                      .flushes = flushes},
                             "f32");
     for (size_t n = 0; n < sizeof floats / sizeof *floats; n++)
         add_comparisons(floats[n].name,
