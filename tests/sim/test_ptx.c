@@ -965,6 +965,41 @@ TEST(reciprocals_that_are_flushed) {
     }
 }
 
+/* .ftz flushes a quotient that is rounded up from one bit below the smallest normal number, and a
+ * conversion that is rounded up to that. An H200 answered. */
+TEST(quotients_and_conversions_that_are_flushed) {
+    static const struct {
+        uint32_t a, b;       /* what is divided, by what; */
+        uint64_t d;          /* what is converted */
+        uint32_t answers[5]; /* div.rp.ftz, div.rm.ftz, and cvt.rn, .rp, .rm.ftz */
+    } cases[] = {
+        {0x3f7fffff, 0x7e800000, 0x380fffffe0000000, {0, 0, 0, 0, 0}},
+        {0x3f7fffff,
+         0xfe800000,
+         0xb80fffffe0000000,
+         {0x80000000, 0x80000000, 0x80000000, 0x80000000, 0x80000000}},
+        {0x3f800000,
+         0x7e800000,
+         0x380ffffff0000000,
+         {0x00800000, 0x00800000, 0x00800000, 0x00800000, 0}},
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        uint32_t words[9] = {cases[n].a, cases[n].b, (uint32_t)cases[n].d,
+                             (uint32_t)(cases[n].d >> 32)};
+        run(HEAD ".entry k(.param .u64 p) {\n.reg .b64 %d1; .reg .f32 %f<8>; .reg .f64 %g;\n"
+                 "ld.param.u64 %d1, [p];\nld.global.f32 %f1, [%d1];\nld.global.f32 %f2, [%d1+4];\n"
+                 "ld.global.f64 %g, [%d1+8];\ndiv.rp.ftz.f32 %f3, %f1, %f2;\n"
+                 "div.rm.ftz.f32 %f4, %f1, %f2;\ncvt.rn.ftz.f32.f64 %f5, %g;\n"
+                 "cvt.rp.ftz.f32.f64 %f6, %g;\ncvt.rm.ftz.f32.f64 %f7, %g;\n"
+                 "st.global.f32 [%d1+16], %f3;\nst.global.f32 [%d1+20], %f4;\n"
+                 "st.global.f32 [%d1+24], %f5;\nst.global.f32 [%d1+28], %f6;\n"
+                 "st.global.f32 [%d1+32], %f7;\nret;\n}\n",
+            1, 1, words, 9);
+        for (unsigned word = 0; word < 5; word++)
+            assert_int_equal(words[4 + word], cases[n].answers[word]);
+    }
+}
+
 /* Both sides of a branch that are one operation each, on the same register, which both also read:
  * of all lanes, and where some lanes went elsewhere before, whose register stays as it is. */
 #define SIDES(leaving)                                                                             \
@@ -1261,6 +1296,7 @@ int main(void) {
         C(long_texts_are_printed),
         C(sums_of_nan),
         C(reciprocals_that_are_flushed),
+        C(quotients_and_conversions_that_are_flushed),
         C(copies_of_registers),
         C(results_that_are_the_guard),
         C(short_branches_of_two_sides),

@@ -34,6 +34,8 @@ static const char *const operations[] = {
     "div.approx.ftz.f32 F, F, F",
     "div.full.ftz.f32 F, F, F",
     "div.rn.ftz.f32 F, F, F",
+    "div.rz.ftz.f32 F, F, F",
+    "div.rm.ftz.f32 F, F, F",
     "div.rp.ftz.f32 F, F, F",
     "rcp.approx.ftz.f32 F, F",
     "rcp.rn.ftz.f32 F, F",
@@ -43,6 +45,13 @@ static const char *const operations[] = {
     "rsqrt.approx.f32 F, F",
     "ex2.approx.ftz.f32 F, F",
     "ex2.approx.f32 F, F",
+    "lg2.approx.ftz.f32 F, F",
+    "lg2.approx.f32 F, F",
+    "sin.approx.ftz.f32 F, F",
+    "sin.approx.f32 F, F",
+    "cos.approx.ftz.f32 F, F",
+    "cos.approx.f32 F, F",
+    "tanh.approx.f32 F, F",
     "min.ftz.f32 F, F, F",
     "max.ftz.f32 F, F, F",
     "abs.ftz.f32 F, F",
@@ -61,6 +70,9 @@ static const char *const operations[] = {
     "cvt.rmi.ftz.f32.f32 F, F",
     "cvt.rpi.ftz.f32.f32 F, F",
     "cvt.rni.f32.f32 F, F",
+    "cvt.rzi.f32.f32 F, F",
+    "cvt.rmi.f32.f32 F, F",
+    "copysign.f32 F, F, F",
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
@@ -224,10 +236,60 @@ TEST(kernels_that_flush) {
     begin_as(MACHINE);
 }
 
+/* ---- functions ---- */
+
+/* What is computed by a series, of one float; machine code leaves large numbers to the handler. */
+static const char *const functions[] = {
+    "rsqrt.approx.f32", "rsqrt.approx.ftz.f32", "ex2.approx.f32",  "ex2.approx.ftz.f32",
+    "lg2.approx.f32",   "lg2.approx.ftz.f32",   "sin.approx.f32",  "sin.approx.ftz.f32",
+    "cos.approx.f32",   "cos.approx.ftz.f32",   "tanh.approx.f32",
+};
+enum { FUNCTIONS = sizeof functions / sizeof *functions, RESULTS = 256 };
+
+/* Each thread joins the results of 256 floats, which are of all sizes. Small ones are below 2^20,
+ * so that no warp has a large one. */
+static void say_function(text *t, const char *function, bool is_small) {
+    t->size = 0;
+    say(t,
+        HEAD ".entry k(.param .u64 p) {\n.reg .f32 %%f<2>; .reg .b32 %%x, %%s, %%t, %%u, %%n;\n"
+             ".reg .b64 %%a; .reg .pred %%q;\nld.param.u64 %%a, [p];\nmov.u32 %%t, %%tid.x;\n"
+             "mad.wide.u32 %%a, %%t, 4, %%a;\nmul.lo.u32 %%x, %%t, 0x3504f333;\n"
+             "mov.u32 %%s, 0;\nmov.u32 %%n, 0;\nL:\n%s%s %%f1, %%f0;\nmov.b32 %%t, %%f1;\n"
+             "mad.lo.u32 %%s, %%s, 31, %%t;\nadd.u32 %%x, %%x, 0x9e3779b1;\n"
+             "add.u32 %%n, %%n, 1;\nsetp.ne.u32 %%q, %%n, 256;\n@%%q bra L;\n"
+             "st.global.u32 [%%a], %%s;\nret;\n}\n",
+        is_small ? "rem.u32 %t, %x, 0x49800000;\nand.b32 %u, %x, 0x80000000;\n"
+                   "or.b32 %u, %u, %t;\nmov.b32 %f0, %u;\n"
+                 : "mov.b32 %f0, %x;\n",
+        function);
+}
+
+TEST(functions_of_many_floats) {
+    static text one;
+    uint32_t expected[RESULTS], found[RESULTS];
+    static const char *const configurations[] = {MACHINE ",jit=always", MACHINE ",jit=avx2"};
+    for (unsigned n = 0; n < 2 * FUNCTIONS; n++) {
+        say_function(&one, functions[n / 2], n % 2);
+        memset(expected, 0, sizeof expected);
+        begin_as(MACHINE ",jit=0");
+        run(one.at, 1, RESULTS, expected, RESULTS);
+        for (unsigned way = 0; way < 2; way++) {
+            memset(found, 0, sizeof found);
+            begin_as(configurations[way]);
+            run(one.at, 1, RESULTS, found, RESULTS);
+            for (unsigned w = 0; w < RESULTS; w++)
+                if (found[w] != expected[w])
+                    fail_msg("%s: %s differs, thread %u", configurations[way], functions[n / 2], w);
+        }
+    }
+    begin_as(MACHINE);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         C(forms_that_flush_have_machine_code),
         C(kernels_that_flush),
+        C(functions_of_many_floats),
     };
     return RUN(tests);
 }

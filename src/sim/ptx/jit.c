@@ -2,7 +2,6 @@
 #include "sim/ptx/access.h"
 #include "sim/ptx/grid.h"
 #include "sim/ptx/jit_inside.h"
-#include "sim/ptx/lane_float.h"
 #include "sim/ptx/lower_inside.h"
 
 #include <pthread.h>
@@ -66,6 +65,8 @@ static void write_entry(ptx_making *m) {
     acu_x86_long_by(x, X86_MOV, acu_jit_in_frame(offsetof(jit_frame, count)), 0);
     if (m->has_local)
         acu_jit_write_local(m);
+    m->control = JIT_KEEPS;
+    acu_jit_set_control(m, m->usual);
     acu_x86_jump_to(x, X86_RSI);
 }
 
@@ -81,6 +82,8 @@ static void write_executed(ptx_making *m) {
 
 void acu_jit_write_exit(ptx_making *m) {
     x86 *x = &m->x;
+    m->control = m->usual;
+    acu_jit_set_control(m, JIT_KEEPS);
     write_executed(m);
     acu_x86_word(x, X86_MOV, X86_RAX, x86_in(X86_R8));
     acu_x86_long(x, X86_MOV, X86_RDX, x86_in(JIT_WARP));
@@ -91,7 +94,7 @@ void acu_jit_write_exit(ptx_making *m) {
     acu_x86_return(x);
 }
 
-static void *grow(ptx_making *m, void *list, size_t count, size_t *room, size_t size) {
+void *acu_jit_grow(ptx_making *m, void *list, size_t count, size_t *room, size_t size) {
     if (count < *room)
         return list;
     size_t more = *room ? 2 * *room : 64;
@@ -105,174 +108,11 @@ static void *grow(ptx_making *m, void *list, size_t count, size_t *room, size_t 
 }
 
 void acu_jit_note_jump(ptx_making *m, size_t jump, uint32_t target, bool is_entry) {
-    jit_jump *grown = grow(m, m->jumps, m->jump_count, &m->jump_room, sizeof *grown);
+    jit_jump *grown = acu_jit_grow(m, m->jumps, m->jump_count, &m->jump_room, sizeof *grown);
     if (!grown)
         return;
     m->jumps = grown;
     m->jumps[m->jump_count++] = (jit_jump){jump, target, is_entry};
-}
-
-jit_aside *acu_jit_aside(ptx_making *m, const ptx_op *op) {
-    jit_aside *grown = grow(m, m->asides, m->aside_count, &m->aside_room, sizeof *grown);
-    if (!grown)
-        return NULL;
-    m->asides = grown;
-    memset(&grown[m->aside_count], 0, sizeof *grown);
-    grown[m->aside_count].op = op;
-    return &grown[m->aside_count++];
-}
-
-/* ---- handlers ---- */
-
-static void call_handler(ptx_making *m, const ptx_op *op) {
-    x86 *x = &m->x;
-    acu_x86_zeroupper(x);
-    acu_x86_long(x, X86_MOV, X86_RDI, x86_in(JIT_WARP));
-    acu_x86_load_number(x, X86_RSI, (uintptr_t)op);
-    acu_x86_call(x, x86_at(X86_RSI, m->masked || op->flow ? offsetof(ptx_op, masked)
-                                                          : offsetof(ptx_op, full)));
-}
-
-void acu_jit_call(ptx_making *m, const ptx_op *op) {
-    acu_jit_settle_all(m);
-    acu_jit_flush(m);
-    call_handler(m, op);
-    acu_jit_forget(m);
-    acu_jit_forget_masks(m);
-    if (acu_ptx_is_masked(op->masked)) { /* it writes nothing but its results */
-        acu_jit_wrote(m, op->d);
-        if (op->count)
-            acu_jit_wrote(m, op->e);
-        return;
-    }
-    m->sum_count = m->pattern_count = 0;
-    m->writes++;
-    for (uint32_t n = 0; n < m->code->warp_bytes / 32; n++)
-        m->versions[n] = m->writes;
-}
-
-/* Returns the access, or a copy of it whose address is in the scratch memory. */
-static const ptx_op *place_address(ptx_making *m, const jit_aside *a) {
-    if (!a->address.is_late)
-        return a->op;
-    acu_jit_sum_aside(m, &a->address);
-    ptx_op *copy = &m->copies[m->copy_count++];
-    *copy = *a->op;
-    copy->a = PTX_SLOT(PTX_BANK_WARP, PTX_SCRATCH);
-    return copy;
-}
-
-/* Makes vectors have what they have behind an operation, which wrote it to memory. */
-static void load_after(ptx_making *m, const jit_aside *a) {
-    memcpy(m->groups, a->after, sizeof m->groups);
-    for (unsigned g = 0; g < m->group_count; g++)
-        if (m->groups[g].size)
-            acu_jit_load_group(m, g);
-}
-
-/* Stores or loads the masks that are kept. */
-static void keep_masks(ptx_making *m, bool loads) {
-    enum { FIRST = 4, COUNT = 4 };
-    for (unsigned n = 0; n < COUNT && m->wide; n++) {
-        const x86_place place = acu_jit_in_frame(offsetof(jit_frame, masks) + 4 * (size_t)n);
-        if (loads) {
-            acu_x86_load_mask(&m->x, FIRST + n, 16, place);
-            continue;
-        }
-        acu_x86_take_mask(&m->x, X86_RAX, FIRST + n);
-        acu_x86_store_word(&m->x, place, X86_RAX);
-    }
-}
-
-/* Calls the handler, from code aside. */
-static void write_handler(ptx_making *m, const jit_aside *a) {
-    acu_jit_flush(m);
-    if (a->keeps_masks)
-        keep_masks(m, false);
-    call_handler(m, place_address(m, a));
-    for (uint32_t n = 1; n <= a->joined_with; n++)
-        if (a->op[n].full != acu_ptx_nothing)
-            call_handler(m, &a->op[n]);
-    if (a->keeps_masks)
-        keep_masks(m, true);
-    load_after(m, a);
-}
-
-/* Does nothing instead of an operation. */
-static void write_skip(ptx_making *m, const jit_aside *a) {
-    acu_jit_flush(m);
-    load_after(m, a);
-}
-
-/* Finds a pattern, from code aside. */
-static void write_find(ptx_making *m, const jit_aside *a) {
-    const jit_known_pattern now = m->patterns[a->pattern];
-    m->patterns[a->pattern] = a->known;
-    acu_jit_find_pattern(m, a->pattern);
-    m->patterns[a->pattern] = now;
-}
-
-enum { UNORDERED = 3 };
-
-void acu_jit_fix_two(ptx_making *m, unsigned one, unsigned other, unsigned constant) {
-    x86 *x = &m->x;
-    jit_aside *aside = acu_jit_aside(m, NULL);
-    if (!aside)
-        return; /* there is no memory, and the code is worth nothing */
-    acu_x86_vector_by(x, X86_CMPPS, 2, one, x86_in(other), UNORDERED); /* any of both is */
-    acu_x86_test_mask(x, 2);
-    aside->jumps[aside->jump_count++] = acu_x86_jump(x, X86_NOT_ZERO);
-    aside->is_nan = true;
-    aside->vectors[0] = (uint8_t)one;
-    aside->vectors[1] = (uint8_t)other;
-    aside->constant = constant;
-    aside->back = x->size;
-}
-
-static void write_fix(ptx_making *m, const jit_aside *a) {
-    x86 *x = &m->x;
-    for (unsigned n = 0; n < 2; n++) {
-        acu_x86_vector_by(x, X86_CMPPS, 2, a->vectors[n], x86_in(a->vectors[n]), UNORDERED);
-        acu_x86_masked(x, X86_LOAD, a->vectors[n], X86_NONE, x86_at(JIT_POOL, (int32_t)a->constant),
-                       2);
-    }
-}
-
-/* Begins the machine code at an operation where vectors have values. */
-static void write_enter(ptx_making *m, const jit_aside *a) {
-    m->begins[a->entered - 1] = (uint32_t)m->x.size;
-    if (a->count)
-        acu_x86_long_by(&m->x, X86_SUB, acu_jit_in_frame(offsetof(jit_frame, count)),
-                        (int32_t)a->count);
-    for (unsigned g = 0; g < m->group_count; g++)
-        if (m->groups[g].size)
-            acu_jit_load_group(m, g);
-}
-
-void acu_jit_write_asides(ptx_making *m) {
-    jit_group now[JIT_GROUPS];
-    memcpy(now, m->groups, sizeof now);
-    for (size_t n = 0; n < m->aside_count; n++) {
-        const jit_aside *a = &m->asides[n];
-        for (unsigned i = 0; i < a->jump_count; i++)
-            acu_x86_land(&m->x, a->jumps[i], m->x.size);
-        memcpy(m->groups, a->before, sizeof m->groups);
-        if (a->is_nan)
-            write_fix(m, a);
-        else if (a->fused)
-            acu_jit_fix_fused(m, a->fused, a->in_place);
-        else if (a->is_skipped)
-            write_skip(m, a);
-        else if (a->op)
-            write_handler(m, a);
-        else if (a->entered)
-            write_enter(m, a);
-        else
-            write_find(m, a);
-        acu_x86_land(&m->x, acu_x86_jump(&m->x, X86_ALWAYS), a->back);
-    }
-    m->aside_count = 0;
-    memcpy(m->groups, now, sizeof now);
 }
 
 /* ---- plain operations ---- */
@@ -433,73 +273,6 @@ void acu_jit_plain(ptx_making *m, const ptx_op *op) {
 
 /* ---- making code ---- */
 
-static void fill_words(uint32_t *pool, unsigned at, unsigned bytes, uint32_t first, uint32_t step) {
-    for (unsigned n = 0; n < bytes / 4; n++)
-        pool[at / 4 + n] = first + n * step;
-}
-
-/* Fills in 64 bytes. */
-static void fill_wide(uint32_t *pool, unsigned at, double number) {
-    for (unsigned n = 0; n < 8; n++)
-        memcpy(&pool[at / 4 + 2 * n], &number, sizeof number);
-}
-
-static void fill_power(uint32_t *pool) {
-    static const double series[] = {EX2_SERIES};
-    _Static_assert(sizeof series / sizeof *series == JIT_SERIES_LENGTH, "all of the series");
-    fill_wide(pool, JIT_POWER, -160);
-    fill_wide(pool, JIT_POWER + 64, 130);
-    fill_wide(pool, JIT_POWER + 128, 0x1.8p52);
-    for (unsigned n = 0; n < JIT_SERIES_LENGTH; n++)
-        fill_wide(pool, JIT_SERIES + 64 * n, series[n]);
-    fill_words(pool, JIT_NORMAL, 64, 0x00800000, 0);
-    fill_words(pool, JIT_EXPONENT, 64, 0x7f800000, 0);
-    fill_wide(pool, JIT_NAN_WIDE, float_of(0x7fffffff));
-}
-
-static void write_pool(ptx_making *m) {
-    uint32_t pool[JIT_POOL_BYTES / 4] = {0};
-    fill_words(pool, JIT_STEPS_4, 128, 0, 4);
-    fill_words(pool, JIT_STEPS_8, 128, 0, 8);
-    for (unsigned n = 0; n < PTX_LANES; n++) {
-        pool[JIT_STEPS_4_WIDE / 4 + 2 * n] = 4 * n;
-        pool[JIT_STEPS_8_WIDE / 4 + 2 * n] = 8 * n;
-    }
-    fill_words(pool, JIT_LANES, 128, 0, 1);
-    fill_words(pool, JIT_NAN, 64, 0x7fffffff, 0);
-    fill_words(pool, JIT_SIGN, 64, UINT32_C(1) << 31, 0);
-    for (unsigned n = 0; n < PTX_LANES; n++)
-        pool[JIT_BITS / 4 + n] = UINT32_C(1) << n;
-    fill_words(pool, JIT_ONES, 64, UINT32_MAX, 0);
-    fill_words(pool, JIT_ONE, 64, 0x3f800000, 0);
-    fill_words(pool, JIT_ALL, 128, UINT32_MAX, 0);
-    fill_words(pool, JIT_EVEN, 64, 0, 2);
-    fill_words(pool, JIT_ODD_WORDS, 64, 1, 2);
-    fill_words(pool, JIT_31, 64, 31, 0);
-    fill_words(pool, JIT_32, 64, 32, 0);
-    fill_words(pool, JIT_2_31, 64, 0x4f000000, 0);
-    fill_words(pool, JIT_CONTROL, 16, 0x1f80, 0x2000);
-    fill_words(pool, JIT_LOW_2, 64, 3, 0);
-    fill_words(pool, JIT_SHORT, 64, 0xffff, 0);
-    fill_words(pool, JIT_UPPER, 64, 0xffff0000, 0);
-    fill_words(pool, JIT_NAN_UPPER, 64, 0x7fff0000, 0);
-    fill_words(pool, JIT_BELOW_HALF, 64, 0x7fff, 0);
-    fill_words(pool, JIT_ONE_WORD, 64, 1, 0);
-    for (unsigned n = 0; n < 16; n++) {
-        pool[JIT_SIGN_WIDE / 4 + n] = n % 2 ? UINT32_C(1) << 31 : 0;
-        pool[JIT_SIZE_WIDE / 4 + n] = n % 2 ? INT32_MAX : UINT32_MAX;
-    }
-    fill_wide(pool, JIT_ONE_WIDE, 1);
-    fill_wide(pool, JIT_MINUS_ONE_WIDE, -1);
-    fill_wide(pool, JIT_ROOT_5, 0.3125);
-    fill_wide(pool, JIT_ROOT_3, 0.375);
-    fill_wide(pool, JIT_ROOT_1, 0.5);
-    fill_power(pool);
-    for (unsigned n = 0; n < 16; n++)
-        pool[JIT_ODD / 4 + n] = (UINT32_C(1) << n) - 1;
-    acu_x86_bytes(&m->x, pool, sizeof pool);
-}
-
 /* Returns memory with the bytes that can be executed, and not written; NULL: the system has none.
  */
 static char *executable(const x86 *x) {
@@ -519,7 +292,8 @@ static const ptx_op *access_of(const ptx_op *op) {
 }
 
 static void translate(ptx_making *m, ptx_jit *jit) {
-    write_pool(m);
+    acu_jit_choose_control(m);
+    acu_jit_write_pool(m);
     write_entry(m);
     acu_jit_write_classify(m);
     if (m->has_local)
@@ -573,8 +347,7 @@ static void make(ptx_jit *jit, const ptx_code *code, ptx_jit_use use, bool in_ro
     jit->begins[0] = calloc(code->count + 1, sizeof *jit->begins[0]);
     jit->begins[1] = calloc(code->count + 1, sizeof *jit->begins[1]);
     if (m.copies && m.versions && jit->begins[0] && jit->begins[1] && acu_jit_find_constants(&m) &&
-        acu_jit_find_leaders(&m) && acu_jit_find_live(&m) && acu_jit_find_loops(&m) &&
-        acu_jit_find_normals(&m))
+        acu_jit_find_leaders(&m) && acu_jit_find_live(&m) && acu_jit_find_loops(&m))
         translate(&m, jit);
     free(m.constants);
     free(m.leads);
@@ -584,8 +357,6 @@ static void make(ptx_jit *jit, const ptx_code *code, ptx_jit_use use, bool in_ro
     free(m.versions);
     free(m.live);
     free(m.live_of);
-    free(m.normals);
-    free(m.normal);
     free(m.asides);
     free(m.jumps);
     free(m.x.bytes);

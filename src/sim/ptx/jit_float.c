@@ -15,9 +15,8 @@ static unsigned vectors_of(const ptx_making *m, unsigned size) {
     return PTX_LANES * size / m->width;
 }
 
-/* Gives the vector d the elements of s where a and b compare so. */
-static void take_where(ptx_making *m, unsigned size, unsigned predicate, unsigned a, unsigned b,
-                       unsigned d, x86_place s) {
+void acu_jit_take_where(ptx_making *m, unsigned size, unsigned predicate, unsigned a, unsigned b,
+                        unsigned d, x86_place s) {
     x86 *x = &m->x;
     const x86_vector compare = size == 4 ? X86_CMPPS : X86_CMPPD;
     if (m->wide) {
@@ -45,11 +44,11 @@ static void rounded(ptx_making *m, x86_vector op, unsigned b, unsigned rounding,
 
 static void set_rounding(ptx_making *m, unsigned rounding) {
     if (!m->wide)
-        acu_x86_load_control(&m->x, pool(JIT_CONTROL + 4 * rounding));
+        acu_x86_load_control(&m->x, acu_jit_control_of(m, rounding));
 }
 
-static void make_number(ptx_making *m) {
-    take_where(m, 4, UNORDERED, JIT_T0, JIT_T0, JIT_T0, pool(JIT_NAN));
+void acu_jit_make_number(ptx_making *m) {
+    acu_jit_take_where(m, 4, UNORDERED, JIT_T0, JIT_T0, JIT_T0, pool(JIT_NAN));
 }
 
 /* An operation of one operand, two or three, of 32 bits: `predicate` is the rounding. `from` says
@@ -77,7 +76,7 @@ bool acu_jit_rounded(ptx_making *m, const ptx_op *op, const jit_row *k) {
         if (k->saturates)
             acu_jit_saturate_vector(m, JIT_T0);
         else if (fixes)
-            make_number(m);
+            acu_jit_make_number(m);
         acu_jit_put(m, op->d, 4, i);
     }
     set_rounding(m, X86_NEAREST);
@@ -136,8 +135,9 @@ void acu_jit_fix_fused(ptx_making *m, const ptx_op *op, bool in_place) {
                                      ? JIT_T0 + i
                                      : acu_jit_load(m, slots[n], 8, i, JIT_T4);
             acu_x86_vector(x, X86_ADDPD, JIT_T5, one, x86_in(one)); /* quiet */
-            take_where(m, 8, UNORDERED, one, one,
-                       in_place ? acu_jit_target(m, op->d, 8, i) : JIT_T0 + i, x86_in(JIT_T5));
+            acu_jit_take_where(m, 8, UNORDERED, one, one,
+                               in_place ? acu_jit_target(m, op->d, 8, i) : JIT_T0 + i,
+                               x86_in(JIT_T5));
         }
 }
 
@@ -213,7 +213,7 @@ bool acu_jit_fused_double(ptx_making *m, const ptx_op *op, const jit_row *k) {
         for (unsigned n = 0; n < 3; n++) {
             const unsigned one = acu_jit_load(m, slots[n], 8, i, JIT_T1);
             acu_x86_vector(x, X86_ADDPD, JIT_T2, one, x86_in(one)); /* quiet */
-            take_where(m, 8, UNORDERED, one, one, JIT_T0, x86_in(JIT_T2));
+            acu_jit_take_where(m, 8, UNORDERED, one, one, JIT_T0, x86_in(JIT_T2));
         }
         acu_x86_land(x, numbers, x->size);
         acu_jit_put(m, op->d, 8, i);
@@ -230,7 +230,7 @@ bool acu_jit_signed_double(ptx_making *m, const ptx_op *op, const jit_row *k) {
         const unsigned a = acu_jit_load(m, op->a, 8, i, JIT_T1);
         acu_x86_vector(x, k->vector, JIT_T0, a, pool(64u * k->predicate));
         acu_x86_vector(x, X86_ADDPD, JIT_T2, a, x86_in(a));
-        take_where(m, 8, UNORDERED, a, a, JIT_T0, x86_in(JIT_T2));
+        acu_jit_take_where(m, 8, UNORDERED, a, a, JIT_T0, x86_in(JIT_T2));
         acu_jit_put(m, op->d, 8, i);
     }
     return true;
@@ -256,118 +256,16 @@ bool acu_jit_unary_double(ptx_making *m, const ptx_op *op, const jit_row *k) {
     return true;
 }
 
-/* ---- reciprocal roots and powers ---- */
+/* ---- conversions ---- */
 
-/* Joins JIT_T0, half a vector, and the other half, which is in the frame. AVX2 only. */
-static void join_halves(ptx_making *m) {
+void acu_jit_join_halves(ptx_making *m) {
     acu_x86_vector_by(&m->x, X86_INSERT128, JIT_T0, JIT_T0,
                       acu_jit_in_frame(offsetof(jit_frame, words)), 1);
 }
 
-/* Keeps half a vector in the frame. AVX2 only. */
-static void keep_half(ptx_making *m, unsigned vector) {
+void acu_jit_keep_half(ptx_making *m, unsigned vector) {
     acu_x86_vector_by(&m->x, X86_EXTRACT128, vector, X86_NONE,
                       acu_jit_in_frame(offsetof(jit_frame, words)), 0);
-}
-
-/* Makes JIT_T0 the results for vector i of an operand of 32 bits, which are computed with 64. */
-static void through_double(ptx_making *m, const ptx_op *op, unsigned i,
-                           void (*make)(ptx_making *m, unsigned d)) {
-    for (unsigned half = 2; half-- > 0 && !m->wide;) {
-        acu_x86_vector(&m->x, X86_CVTPS2PD, JIT_T1, X86_NONE,
-                       acu_jit_half(m, op->a, 2 * i + half, JIT_T1));
-        make(m, JIT_T0);
-        if (half)
-            keep_half(m, JIT_T0);
-        else
-            join_halves(m);
-    }
-    if (!m->wide)
-        return;
-    for (unsigned half = 0; half < 2; half++) {
-        acu_x86_vector(&m->x, X86_CVTPS2PD, JIT_T1, X86_NONE,
-                       acu_jit_half(m, op->a, 2 * i + half, JIT_T1));
-        make(m, JIT_T4 + half);
-    }
-    acu_x86_vector_by(&m->x, X86_INSERT256, JIT_T0, JIT_T4, x86_in(JIT_T5), 1);
-}
-
-/* Makes a vector of floats, half of one, the reciprocal roots of JIT_T1, which has 64 bits: from
- * the processor's 14 bits, whose error e becomes e^4. Where e is no number they are right. The
- * roots of floats are further than that from where rounding changes. Uses JIT_T0 to JIT_T3. */
-static void make_roots(ptx_making *m, unsigned d) {
-    enum { ORDERED = 7 };
-    x86 *x = &m->x;
-    if (!m->wide) {
-        acu_x86_vector(x, X86_SQRTPD, JIT_T1, X86_NONE, x86_in(JIT_T1));
-        acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, pool(JIT_ONE_WIDE));
-        acu_x86_vector(x, X86_DIVPD, JIT_T0, JIT_T0, x86_in(JIT_T1));
-        acu_x86_vector(x, X86_CVTPD2PS, d, X86_NONE, x86_in(JIT_T0));
-        return;
-    }
-    acu_x86_vector(x, X86_RSQRT14PD, JIT_T0, X86_NONE, x86_in(JIT_T1));
-    acu_x86_vector(x, X86_MULPD, JIT_T2, JIT_T1, x86_in(JIT_T0));
-    acu_x86_vector(x, X86_FNMADD213PD, JIT_T2, JIT_T0, pool(JIT_ONE_WIDE)); /* 1 - a * y * y */
-    acu_x86_vector_by(x, X86_CMPPD, 2, JIT_T2, x86_in(JIT_T2), ORDERED);
-    acu_x86_vector(x, X86_LOAD, JIT_T3, X86_NONE, pool(JIT_ROOT_5));
-    acu_x86_vector(x, X86_FMADD213PD, JIT_T3, JIT_T2, pool(JIT_ROOT_3));
-    acu_x86_vector(x, X86_FMADD213PD, JIT_T3, JIT_T2, pool(JIT_ROOT_1));
-    acu_x86_vector(x, X86_MULPD, JIT_T2, JIT_T2, x86_in(JIT_T0));
-    acu_x86_masked(x, X86_FMADD231PD, JIT_T0, JIT_T2, x86_in(JIT_T3), 2);
-    acu_x86_vector(x, X86_CVTPD2PS, d, X86_NONE, x86_in(JIT_T0));
-}
-
-bool acu_jit_reciprocal_root(ptx_making *m, const ptx_op *op, const jit_row *k) {
-    (void)k;
-    acu_jit_want(m, op->a, 4);
-    acu_jit_begin(m, op->d, 4);
-    const bool fixes = !acu_jit_leave_rough(m, op->d);
-    for (unsigned i = 0; i < m->vectors; i++) {
-        through_double(m, op, i, make_roots);
-        if (fixes)
-            make_number(m);
-        acu_jit_put(m, op->d, 4, i);
-    }
-    return true;
-}
-
-/* Makes a vector of floats, half of one, 2 to the powers of JIT_T1, which has 64 bits, as
- * ex2_float() does; a product is not rounded here before it is added to, which makes no difference
- * to any float. Uses JIT_T0 to JIT_T3. */
-static void make_powers(ptx_making *m, unsigned d) {
-    x86 *x = &m->x;
-    acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, pool(JIT_POWER));
-    acu_x86_vector(x, X86_MAXPD, JIT_T1, JIT_T0, x86_in(JIT_T1)); /* the second one, if NaN */
-    acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, pool(JIT_POWER + 64));
-    acu_x86_vector(x, X86_MINPD, JIT_T1, JIT_T0, x86_in(JIT_T1));
-    acu_x86_vector(x, X86_ADDPD, JIT_T2, JIT_T1, pool(JIT_POWER + 128)); /* the whole part, */
-    acu_x86_vector(x, X86_SUBPD, JIT_T3, JIT_T2, pool(JIT_POWER + 128));
-    acu_x86_vector(x, X86_SUBPD, JIT_T3, JIT_T1, x86_in(JIT_T3)); /* and the rest */
-    acu_x86_vector(x, X86_LOAD, JIT_T0, X86_NONE, pool(JIT_SERIES));
-    for (unsigned n = 1; n < JIT_SERIES_LENGTH; n++)
-        acu_x86_vector(x, X86_FMADD213PD, JIT_T0, JIT_T3, pool(JIT_SERIES + 64 * n));
-    acu_x86_shift_by(x, X86_SHIFT_PSLLQ, JIT_T2, JIT_T2, 52);
-    acu_x86_vector(x, X86_PADDQ, JIT_T0, JIT_T0, x86_in(JIT_T2));
-    acu_x86_vector(x, X86_CVTPD2PS, d, X86_NONE, x86_in(JIT_T0));
-}
-
-/* `predicate`: a result that is not normal becomes 0; no operand near 0 makes a difference. */
-bool acu_jit_power(ptx_making *m, const ptx_op *op, const jit_row *k) {
-    enum { BELOW = 0x11 };
-    acu_jit_want(m, op->a, 4);
-    acu_jit_begin(m, op->d, 4);
-    const bool fixes = !acu_jit_leave_rough(m, op->d);
-    for (unsigned i = 0; i < m->vectors; i++) {
-        through_double(m, op, i, make_powers);
-        if (k->predicate) {
-            acu_x86_vector(&m->x, X86_LOAD, JIT_T1, X86_NONE, pool(JIT_NORMAL));
-            take_where(m, 4, BELOW, JIT_T0, JIT_T1, JIT_T0, pool(JIT_ZERO));
-        }
-        if (fixes)
-            make_number(m);
-        acu_jit_put(m, op->d, 4, i);
-    }
-    return true;
 }
 
 /* What is not above 0, and NaN, becomes 0, what is above 1 becomes 1. */
@@ -383,8 +281,6 @@ bool acu_jit_saturate(ptx_making *m, const ptx_op *op, const jit_row *k) {
     }
     return true;
 }
-
-/* ---- conversions ---- */
 
 /* Makes 16 words, in JIT_T0, of vectors 2i and 2i + 1 of 64 bits. AVX-512 only. */
 static void narrow_two(ptx_making *m, const ptx_op *op, const jit_row *k, unsigned i) {
@@ -430,9 +326,9 @@ bool acu_jit_float_of_double(ptx_making *m, const ptx_op *op, const jit_row *k) 
         } else {
             acu_x86_vector(&m->x, k->vector, JIT_T1, X86_NONE,
                            acu_jit_source(m, op->a, 8, 2 * i + 1));
-            keep_half(m, JIT_T1);
+            acu_jit_keep_half(m, JIT_T1);
             acu_x86_vector(&m->x, k->vector, JIT_T0, X86_NONE, acu_jit_source(m, op->a, 8, 2 * i));
-            join_halves(m);
+            acu_jit_join_halves(m);
         }
         acu_jit_put(m, op->d, 4, i);
     }
@@ -448,7 +344,7 @@ bool acu_jit_widen_float(ptx_making *m, const ptx_op *op, const jit_row *k) {
     for (unsigned i = 0; i < vectors_of(m, 8); i++) {
         acu_x86_vector(&m->x, k->vector, JIT_T0, X86_NONE, acu_jit_half(m, op->a, i, JIT_T0));
         if (k->flushes) /* it makes NaN the one that a GPU has, too */
-            take_where(m, 8, UNORDERED, JIT_T0, JIT_T0, JIT_T0, pool(JIT_NAN_WIDE));
+            acu_jit_take_where(m, 8, UNORDERED, JIT_T0, JIT_T0, JIT_T0, pool(JIT_NAN_WIDE));
         acu_jit_put(m, op->d, 8, i);
     }
     return true;
@@ -489,8 +385,8 @@ bool acu_jit_integer_of_float(ptx_making *m, const ptx_op *op, const jit_row *k)
                            X86_NONE, x86_in(a));
         if (k->is_signed) { /* the processor has the lowest number for all these */
             acu_x86_vector(x, X86_LOAD, JIT_T2, X86_NONE, pool(JIT_2_31));
-            take_where(m, 4, NOT_BELOW, a, JIT_T2, JIT_T0, pool(JIT_NAN)); /* 0x7fffffff */
-            take_where(m, 4, UNORDERED, a, a, JIT_T0, pool(JIT_ZERO));
+            acu_jit_take_where(m, 4, NOT_BELOW, a, JIT_T2, JIT_T0, pool(JIT_NAN)); /* 0x7fffffff */
+            acu_jit_take_where(m, 4, UNORDERED, a, a, JIT_T0, pool(JIT_ZERO));
         }
         acu_jit_put(m, op->d, 4, i);
     }

@@ -184,10 +184,12 @@ static void write_next_block(ptx_making *m) {
     ptx_warp *(*const next)(const ptx_warp *) = acu_ptx_worker_next_block;
     uint64_t function;
     memcpy(&function, &next, sizeof function);
+    acu_jit_set_control(m, JIT_KEEPS);
     acu_x86_zeroupper(x);
     acu_x86_long(x, X86_MOV, X86_RDI, x86_in(JIT_WARP));
     acu_x86_load_number(x, X86_RAX, function);
     acu_x86_call(x, x86_in(X86_RAX));
+    acu_jit_set_control(m, m->usual);
     acu_x86_long(x, X86_MOV, X86_RDX, x86_in(X86_RAX));
 }
 
@@ -424,9 +426,12 @@ void acu_jit_write_all(ptx_making *m, uint32_t *begins) {
     m->jump_count = 0;
     m->exit = m->x.size;
     acu_jit_write_exit(m);
+    m->control = m->usual;
     for (uint32_t n = 0; n < code->count; n++) {
         const ptx_op *op = &code->ops[n];
         m->at = n;
+        if (m->leads[n] || op->flow)
+            acu_jit_set_control(m, m->usual);
         if (m->leads[n]) {
             acu_jit_settle_live(m, n, n);
             if (m->leads[n] == JIT_TARGET) {
@@ -434,12 +439,10 @@ void acu_jit_write_all(ptx_making *m, uint32_t *begins) {
                 m->count = 0;
             }
             write_begin(m, n);
-            acu_jit_begin_normal(m, n);
         }
         m->count++;
         if (!op->flow) {
             acu_jit_plain(m, op);
-            acu_jit_step_normal(m, op);
             continue;
         }
         settle(m, op, n);

@@ -41,23 +41,24 @@ enum {
     JIT_ONES = 1152, /* words: all bits */
     JIT_ONE = 1216,  /* floats */
     JIT_ZERO = 1280,
-    JIT_ALL = 1344,        /* words: all bits, for each lane */
-    JIT_EVEN = 1472,       /* words: 0, 2, 4, … */
-    JIT_LOW_2 = 1536,      /* words: 3 */
-    JIT_SHORT = 1600,      /* 0xffff */
-    JIT_ODD = 1664,        /* words: bits that a multiple of 1, 2, 4, … does not have */
-    JIT_ODD_WORDS = 1728,  /* words: 1, 3, 5, … */
-    JIT_31 = 1792,         /* words: 31, */
-    JIT_32 = 1856,         /* and 32 */
-    JIT_2_31 = 1920,       /* floats */
-    JIT_CONTROL = 1984,    /* words: what the processor's control of floats is, by x86_rounding */
-    JIT_UPPER = 2048,      /* words: 0xffff0000, */
-    JIT_NAN_UPPER = 2112,  /* 0x7fff0000, */
-    JIT_BELOW_HALF = 2176, /* 0x7fff, */
-    JIT_ONE_WORD = 2240,   /* and 1 */
-    JIT_SIGN_WIDE = 2304,  /* the sign of f64, */
-    JIT_SIZE_WIDE = 2368,  /* its other bits, */
-    JIT_ONE_WIDE = 2432,   /* and 1 */
+    JIT_ALL = 1344,       /* words: all bits, for each lane */
+    JIT_EVEN = 1472,      /* words: 0, 2, 4, … */
+    JIT_LOW_2 = 1536,     /* words: 3 */
+    JIT_SHORT = 1600,     /* 0xffff */
+    JIT_ODD = 1664,       /* words: bits that a multiple of 1, 2, 4, … does not have */
+    JIT_ODD_WORDS = 1728, /* words: 1, 3, 5, … */
+    JIT_31 = 1792,        /* words: 31, */
+    JIT_32 = 1856,        /* and 32 */
+    JIT_2_31 = 1920,      /* floats */
+    JIT_CONTROL = 1984,   /* words: what the processor's control of floats is, by x86_rounding, */
+    JIT_CONTROL_FLUSHES = 16, /* and, so much further, where it flushes */
+    JIT_UPPER = 2048,         /* words: 0xffff0000, */
+    JIT_NAN_UPPER = 2112,     /* 0x7fff0000, */
+    JIT_BELOW_HALF = 2176,    /* 0x7fff, */
+    JIT_ONE_WORD = 2240,      /* and 1 */
+    JIT_SIGN_WIDE = 2304,     /* the sign of f64, */
+    JIT_SIZE_WIDE = 2368,     /* its other bits, */
+    JIT_ONE_WIDE = 2432,      /* and 1 */
     JIT_MINUS_ONE_WIDE = 2496,
     JIT_ROOT_5 = 2560, /* what the series of a reciprocal root has: 5 / 16, */
     JIT_ROOT_3 = 2624, /* 3 / 8 */
@@ -65,11 +66,30 @@ enum {
     JIT_POWER = 2752,  /* what a power of 2 is computed with, of 64 bits: -160, 130, 2^52 * 1.5, */
     JIT_SERIES = 2944, /* and a series */
     JIT_SERIES_LENGTH = 11,
-    JIT_NORMAL = 3648,   /* the smallest float that is normal */
-    JIT_EXPONENT = 3712, /* words: 0x7f800000 */
-    JIT_NAN_WIDE = 3776, /* JIT_NAN, of 64 bits */
-    JIT_POOL_BYTES = 3840,
+    JIT_NORMAL = 3648,         /* the smallest float that is normal */
+    JIT_EXPONENT = 3712,       /* words: 0x7f800000 */
+    JIT_NAN_WIDE = 3776,       /* JIT_NAN, of 64 bits */
+    JIT_MINUS_INFINITE = 3840, /* a float */
+    JIT_LOG_FROM = 3904,       /* integers of 64 bits: what a float's exponent is rounded with, */
+    JIT_LOG_BIAS = 3968,       /* and what is added to it; */
+    JIT_LOG_WHOLE = 4032,      /* of the number that it becomes: the upper bits, */
+    JIT_LOG_LESS = 4096,       /* and what it is more; of 64 bits, */
+    JIT_LOG_SERIES = 4160,     /* as a series */
+    JIT_LOG_LENGTH = 10,
+    JIT_WAVE_LIMIT = 4800,   /* words: the largest operand of a sine */
+    JIT_WAVE_INVERSE = 4864, /* of 64 bits: 1 / pi; */
+    JIT_WAVE_PI = 4928,      /* pi, and what that is less; */
+    JIT_WAVE_SERIES = 5056,  /* a series, of x^2, and times x */
+    JIT_WAVE_LENGTH = 11,
+    JIT_TANGENT = 5760,        /* of 64 bits: -10, 10, 1 / log(2), log(2), and what that is less; */
+    JIT_TANGENT_SERIES = 6080, /* a series, of x, and times x */
+    JIT_TANGENT_LENGTH = 13,
+    JIT_POOL_BYTES = 6912,
 };
+
+/* What the processor's control of floats says, or may say, of subnormal numbers: they stay, become
+ * 0, or there are none that it makes a difference to. */
+typedef enum jit_control { JIT_KEEPS, JIT_FLUSHES, JIT_ANY } jit_control;
 
 /* How the addresses of a warp lie: each vector's lanes have the same one, or consecutive ones, or
  * they lie otherwise, or all active lanes have the same one, or those of all lanes are consecutive,
@@ -150,6 +170,7 @@ typedef struct jit_aside {
     uint32_t joined_with; /* operations behind it, which are done with it */
     bool is_skipped;      /* no lane executes it: nothing is called */
     bool keeps_masks;     /* k4 to k7 stay what they are */
+    jit_control control;  /* where it begins, and where it ends */
     size_t jumps[10];
     unsigned jump_count;
     size_t back;
@@ -213,9 +234,8 @@ typedef struct ptx_making {
     uint64_t *live;    /* for each of these, a set of the values that are needed there, */
     uint32_t *live_of; /* whose number is here */
     uint32_t live_words;
-    uint64_t *normals; /* for each operation that leads, a set of the floats there of which no lane
-                          is subnormal; NULL: nothing flushes; */
-    uint64_t *normal;  /* the same, where code is added next */
+
+    jit_control control, usual; /* where code is added next; where blocks begin and end */
 
     bool partial;        /* the code is for warps of which some lanes are active */
     bool masked;         /* not all lanes execute the operation, */
@@ -404,16 +424,36 @@ struct jit_row {
     uint8_t predicate; /* of a comparison; what goes into a sum or a logical operation */
     char joined;       /* '&', '|', '^': a comparison's result with another predicate; else 0 */
     bool is_signed, is_float;
-    uint8_t flushes;     /* .ftz: so many operands, */
-    bool flushes_result; /* and the result */
-    bool saturates;      /* .sat of a float */
+    bool flushes;      /* .ftz, */
+    bool flushes_bits; /* of an instruction that does not flush its result */
+    bool saturates;    /* .sat of a float */
 };
-jit_translate acu_jit_convert_size, acu_jit_resize, acu_jit_take_part, acu_jit_put_two,
+/* Comparisons of integers, as AVX-512 has them. */
+enum {
+    JIT_EQUAL_TO,
+    JIT_LESS,
+    JIT_LESS_EQUAL,
+    JIT_NOT_EQUAL = 4,
+    JIT_NOT_LESS,
+    JIT_NOT_LESS_EQUAL
+};
+
+/* Returns the row of an operation; without a handler: it has none. */
+const jit_row *acu_jit_find_row(const ptx_op *op);
+/* Says that the operation reads the first ones of its operands. */
+void acu_jit_want_all(ptx_making *m, const ptx_op *op, const jit_row *k, unsigned count);
+
+jit_translate acu_jit_binary, acu_jit_with_pool, acu_jit_unary, acu_jit_make_whole, acu_jit_copy,
+    acu_jit_extreme, acu_jit_take_sign, acu_jit_fused, acu_jit_multiply_add, acu_jit_convert_wide,
+    acu_jit_multiply_wide, acu_jit_shift_wide, acu_jit_shift_two, acu_jit_multiply_high,
+    acu_jit_multiply_shorts, acu_jit_multiply_long, acu_jit_narrow, acu_jit_choose, acu_jit_compare,
+    acu_jit_logic, acu_jit_convert_size, acu_jit_resize, acu_jit_take_part, acu_jit_put_two,
     acu_jit_shift_short, acu_jit_compare_shorts, acu_jit_rounded, acu_jit_double,
     acu_jit_fused_double, acu_jit_signed_double, acu_jit_unary_double, acu_jit_word_of_double,
     acu_jit_float_of_double, acu_jit_halves, acu_jit_float_of_half, acu_jit_half_of_float,
     acu_jit_pair_of_floats, acu_jit_reciprocal_root, acu_jit_power, acu_jit_saturate,
-    acu_jit_widen_float, acu_jit_float_of_short, acu_jit_integer_of_float;
+    acu_jit_widen_float, acu_jit_float_of_short, acu_jit_integer_of_float, acu_jit_logarithm,
+    acu_jit_wave, acu_jit_tangent;
 
 /* Gives the floats of two vectors that are NaN the bits of a constant of the pool, from code aside:
  * few ever are, and nobody waits for the comparison. AVX-512 only. */
@@ -422,6 +462,14 @@ void acu_jit_fix_two(ptx_making *m, unsigned one, unsigned other, unsigned const
  * a GPU takes: those from JIT_T0 on, or, in place, those of the result; then JIT_T0 and so on have
  * what was there. Uses JIT_T4 and JIT_T5. */
 void acu_jit_fix_fused(ptx_making *m, const ptx_op *op, bool in_place);
+/* Gives the vector d the elements of s where a and b compare so; uses k2, or JIT_T3. */
+void acu_jit_take_where(ptx_making *m, unsigned size, unsigned predicate, unsigned a, unsigned b,
+                        unsigned d, x86_place s);
+/* Makes the one NaN that a GPU has of any in JIT_T0; uses k2, or JIT_T3. */
+void acu_jit_make_number(ptx_making *m);
+/* Keep half a vector in the frame, and join JIT_T0, which is half of one, and that. AVX2 only. */
+void acu_jit_keep_half(ptx_making *m, unsigned vector);
+void acu_jit_join_halves(ptx_making *m);
 /* Writes JIT_T0 to vector i of a value that has been begun. */
 void acu_jit_put(ptx_making *m, ptx_slot slot, unsigned size, unsigned i);
 /* Makes shorts of the words in JIT_T0, and writes them to a register; uses JIT_T1 and JIT_T2. */
@@ -431,23 +479,15 @@ void acu_jit_store_comparison(ptx_making *m, const ptx_op *op, const jit_row *k)
 /* Returns 32 bits for each lane of vector i of 64 bits. */
 x86_place acu_jit_half(ptx_making *m, ptx_slot slot, unsigned i, unsigned temporary);
 
-/* Translates an operation that flushes. */
-bool acu_jit_flushed(ptx_making *m, const ptx_op *op, const jit_row *k);
-/* Returns vector i of a value of 32 bits, of which what is subnormal is 0; perhaps in the vector
- * `temporary`. Uses k2, or JIT_T2. */
-unsigned acu_jit_load_flushed(ptx_making *m, ptx_slot slot, unsigned i, unsigned temporary);
-/* Returns whether no lane's float is subnormal, or no comparison with it depends on whether what it
- * is compared with is subnormal or 0. */
-bool acu_jit_is_normal(const ptx_making *m, ptx_slot slot);
-bool acu_jit_is_far_from_0(const ptx_making *m, ptx_slot slot);
-/* Finds `normals`; false without memory. Then the sets where code is added are those of the
- * operation that leads, and change as an operation says. */
-bool acu_jit_find_normals(ptx_making *m);
-void acu_jit_begin_normal(ptx_making *m, uint32_t op);
-void acu_jit_step_normal(ptx_making *m, const ptx_op *op);
-/* Returns whether the operation flushes, and whether no lane of its result is subnormal. */
-bool acu_jit_flushes(const ptx_op *op);
-bool acu_jit_makes_normal(const ptx_making *m, const ptx_op *op);
+/* Returns whether the processor can flush subnormal numbers, which .ftz needs. */
+bool acu_jit_can_flush(void);
+/* Finds the `usual` control; and makes the processor's control another one, if it is. */
+void acu_jit_choose_control(ptx_making *m);
+void acu_jit_set_control(ptx_making *m, jit_control control);
+/* Returns where the pool has the current control with another rounding. */
+x86_place acu_jit_control_of(const ptx_making *m, x86_rounding rounding);
+/* Returns the control that a known operation needs. */
+jit_control acu_jit_needed_control(const ptx_op *op);
 /* Makes a float, in a vector, one of 0 to 1; NaN becomes 0. */
 void acu_jit_saturate_vector(ptx_making *m, unsigned vector);
 
@@ -491,12 +531,31 @@ void acu_jit_go_to_place_lanes(ptx_making *m, bool is_narrow, unsigned bytes);
 void acu_jit_load_lanes(ptx_making *m, x86_register d);
 /* Computes a sum in the scratch memory, and returns where that is. */
 x86_place acu_jit_sum_aside(ptx_making *m, const jit_sum *sum);
+/* Returns how many bytes an access has in a lane, and whether only code for lanes that lie anyhow
+ * does it. */
+unsigned acu_jit_bytes_of_lane(const ptx_access *access);
+bool acu_jit_is_anyhow(const ptx_making *m, const ptx_access *access);
+/* Returns the pattern of an address, and what is to be added to it; then where the frame has a
+ * field of a pattern. */
+unsigned acu_jit_pattern_of(ptx_making *m, const ptx_op *op, const ptx_access *access,
+                            jit_sum *sum);
+x86_place acu_jit_pattern_at(unsigned pattern, size_t offset);
 /* Writes a call of the code that finds a pattern. */
 void acu_jit_find_pattern(ptx_making *m, unsigned pattern);
 /* Writes the code that finds patterns. */
 void acu_jit_write_classify(ptx_making *m);
 /* Calls the handler of the operation. */
 void acu_jit_call(ptx_making *m, const ptx_op *op);
+/* Goes aside if the last comparison says so. */
+static inline void acu_jit_leave_if(ptx_making *m, jit_aside *aside, x86_condition condition) {
+    aside->jumps[aside->jump_count++] = acu_x86_jump(&m->x, condition);
+}
+
+/* Returns a list of elements of `size` bytes that has room for one more than `count`; NULL without
+ * memory, which ends the translation. */
+void *acu_jit_grow(ptx_making *m, void *list, size_t count, size_t *room, size_t size);
+/* Writes the constants, with which the code begins. */
+void acu_jit_write_pool(ptx_making *m);
 /* Returns new code aside; NULL without memory. */
 jit_aside *acu_jit_aside(ptx_making *m, const ptx_op *op);
 

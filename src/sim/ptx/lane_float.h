@@ -230,10 +230,11 @@ NARROW(rp, FE_UPWARD)
 
 /* ---- flushing what is rounded up to the smallest normal number ---- */
 
-/* .ftz flushes what would not be normal if it had all its bits, although it is rounded to the
- * smallest normal number: what is below this part of it. */
+/* .ftz flushes what would not be normal if exponents had no end, although it is rounded to the
+ * smallest normal number: what is below this part of it. 1 - 2^-24, which has 24 bits, is flushed.
+ */
 #define TINY_rn (1 - 0x1p-25)
-#define TINY_rz (1 - 0x1p-24)
+#define TINY_rz (1 - 0x1p-24 + 0x1p-53)
 #define TINY_rm TINY_rz
 #define TINY_rp TINY_rz
 
@@ -379,17 +380,20 @@ static inline float ex2_float(float a) {
     return (float)double_of(bits_of_double(power) + (bits_of_double(shifted) << 52));
 }
 
+#define LG2_ROOT      UINT64_C(0x3fe6a09e667f3bcd) /* the bits of sqrt(1/2) */
+#define LG2_BIAS      (UINT64_C(1) << 62)
+#define LG2_FACTOR(n) (2 * 1.4426950408889634 / (double)(n))
+
 static inline float lg2_float(float a) {
     /* 2^e times a number from sqrt(1/2) to sqrt(2), whose logarithm is a series in (m - 1) / (m +
      * 1). */
-    const uint64_t root = 0x3fe6a09e667f3bcd, bias = UINT64_C(1) << 62;
-    uint64_t bits = bits_of_double((double)a), from = bits - root + bias;
+    uint64_t bits = bits_of_double((double)a), from = bits - LG2_ROOT + LG2_BIAS;
     double e = double_of(0x4330000000000000 | from >> 52) - (0x1p52 + 1024);
-    double m = double_of(bits - ((from >> 52 << 52) - bias));
+    double m = double_of(bits - ((from >> 52 << 52) - LG2_BIAS));
     double s = (m - 1) / (m + 1), square = s * s, sum = 0;
 #pragma GCC unroll 10
     for (int n = 19; n > 0; n -= 2)
-        sum = sum * square + 2 * 1.4426950408889634 / (double)n;
+        sum = sum * square + LG2_FACTOR(n);
     float result = (float)(e + s * sum);
     return a > 0 && a < INFINITY ? result : a == 0 ? -INFINITY : a < 0 ? NAN : a;
 }
