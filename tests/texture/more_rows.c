@@ -130,7 +130,6 @@ static row of_floats(geometry g, const char *what) {
 static row between_faces(enum cudaTextureAddressMode mode, const char *what) {
     row r = of_floats(G_CUBE, what);
     r.places = C_FACES;
-    r.allowed = 1.0f / 512; /* a GPU's division is not exact */
     for (int i = 0; i < 3; i++)
         r.sampler.addressMode[i] = mode;
     return r;

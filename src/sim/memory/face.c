@@ -2,6 +2,7 @@
 #include "sim/memory/face.h"
 
 #include "sim/memory/coordinate.h"
+#include "sim/memory/reciprocal.h"
 
 #include <math.h>
 
@@ -11,11 +12,10 @@ unsigned acu_sim_face_choose(const float at[3]) {
     return 2 * along + (at[along] < 0);
 }
 
-/* Divides about as an H200 does, which multiplies by a reciprocal of 24 bits. That is not exactly
- * rounded; most often it is as if 1/16 of its last bit had been added. */
+/* Divides as an H200 does, which multiplies by a reciprocal. */
 static float divide(float x, float by) {
     int exponent;
-    const float reciprocal = (float)(1 / frexp((double)by, &exponent) + 0x1p-27);
+    const float reciprocal = acu_sim_reciprocal((float)frexp((double)by, &exponent));
     return (float)ldexp((double)x * (double)reciprocal, -exponent);
 }
 
