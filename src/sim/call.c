@@ -32,8 +32,10 @@ static void exchange(acu_sim_call *call) {
     *call = outer;
 }
 
+/* A thread that is cancelled ends behind the call, which may wait: it would keep the lock. */
 void acu_sim_call_begin(acu_sim_call *call) {
     acu_record_forget_reason();
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &call->cancelling);
     pthread_mutex_lock(&acu_sim_lock);
     (void)acu_sim_configuration();
     renew_thread();
@@ -58,5 +60,6 @@ cudaError_t acu_sim_call_end(acu_sim_call *call, cudaError_t result) {
     if (failed && !self.call.by_driver)
         self.last = result;
     exchange(call);
+    pthread_setcancelstate(call->cancelling, NULL);
     return result;
 }

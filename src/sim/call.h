@@ -44,6 +44,7 @@ typedef struct acu_sim_call {
     bool by_driver;     /* a function of the driver: it leaves no last error */
     bool own_default;   /* NULL as a stream is the thread's own default stream */
     bool restores;      /* at its end `before` is current again */
+    int cancelling;     /* whether the thread may be cancelled, outside of the call */
     acu_sim_current before;
 } acu_sim_call;
 

@@ -476,6 +476,28 @@ TEST(is_destroyed_while_it_is_waited_for) {
     assert_null(failed);
 }
 
+/* The thread is cancelled before it waits: its call ends first, and leaves no lock behind. */
+static void *wait_cancelled(void *stream) {
+    pthread_cancel(pthread_self());
+    if (cudaStreamSynchronize(stream))
+        return stream;
+    pthread_testcancel();
+    return NULL;
+}
+
+TEST(a_thread_that_is_cancelled) {
+    cudaStream_t stream;
+    pthread_t thread;
+    void *result;
+    OK(cudaStreamCreate(&stream));
+    OK(cudaLaunchHostFunc(stream, sleep_a_little, NULL));
+    assert_int_equal(pthread_create(&thread, NULL, wait_cancelled, stream), 0);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_ptr_equal(result, PTHREAD_CANCELED);
+    OK(cudaStreamQuery(stream));
+    OK(cudaStreamDestroy(stream));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         T(creates_and_destroys),
@@ -509,6 +531,7 @@ int main(void) {
         T(host_functions_of_two_devices_are_not),
         T(device_synchronise_waits_for_all),
         T(attach_memory),
+        T(a_thread_that_is_cancelled),
     };
     return RUN(tests);
 }
