@@ -334,7 +334,7 @@ static void add_roundings(void) {
         }
 }
 
-/* Those between 32 and 64 bits are rows. */
+/* Conversions between 32 and 64 bits are rows. */
 static void add_sizes(void) {
     enum { SIZES = sizeof sizes / sizeof *sizes, WIDE = 4 };
     for (size_t to = 0; to < SIZES; to++)
