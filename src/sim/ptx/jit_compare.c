@@ -163,6 +163,16 @@ static bool compare_longs(ptx_making *m, const ptx_op *op, const jit_row *k, uns
            k->predicate == JIT_NOT_LESS;
 }
 
+/* Adds to the lanes in RAX those of vector i, of which JIT_T1 says by its signs which they are. */
+static void add_lanes(ptx_making *m, x86_vector take, unsigned lanes, unsigned i) {
+    x86 *x = &m->x;
+    acu_x86_vector(x, take, i ? X86_RCX : X86_RAX, X86_NONE, x86_in(JIT_T1));
+    if (i) {
+        acu_x86_shift_left(x, X86_RCX, lanes * i);
+        acu_x86_word(x, X86_OR, X86_RAX, x86_in(X86_RCX));
+    }
+}
+
 /* A comparison of 64 bits, with AVX2. */
 static bool compare_all_longs(ptx_making *m, const ptx_op *op, const jit_row *k) {
     x86 *x = &m->x;
@@ -170,11 +180,7 @@ static bool compare_all_longs(ptx_making *m, const ptx_op *op, const jit_row *k)
     acu_jit_want_all(m, op, k, 2);
     for (unsigned i = 0; i < vectors_of(m, 8); i++) {
         inverted = compare_longs(m, op, k, i);
-        acu_x86_vector(x, X86_MOVMSKPD, i ? X86_RCX : X86_RAX, X86_NONE, x86_in(JIT_T1));
-        if (i) {
-            acu_x86_shift_left(x, X86_RCX, 4 * i);
-            acu_x86_word(x, X86_OR, X86_RAX, x86_in(X86_RCX));
-        }
+        add_lanes(m, X86_MOVMSKPD, 4, i);
     }
     if (inverted)
         acu_x86_not(x, X86_RAX);
@@ -192,15 +198,10 @@ bool acu_jit_compare(ptx_making *m, const ptx_op *op, const jit_row *k) {
     const bool keeps = !k->joined && !m->masked_by_guard && is_used_next(m, op->d);
     acu_jit_want_all(m, op, k, 2);
     for (unsigned i = 0; i < m->vectors; i++) {
-        x86_register to = i ? X86_RCX : X86_RAX;
         inverted = compare_words(m, op, k, i);
         if (keeps)
             keep_compared(m, i, inverted);
-        acu_x86_vector(x, X86_MOVMSKPS, to, X86_NONE, x86_in(JIT_T1));
-        if (i) {
-            acu_x86_shift_left(x, X86_RCX, 8 * i);
-            acu_x86_word(x, X86_OR, X86_RAX, x86_in(X86_RCX));
-        }
+        add_lanes(m, X86_MOVMSKPS, 8, i);
     }
     if (inverted)
         acu_x86_not(x, X86_RAX);
