@@ -1,8 +1,8 @@
 /* The faces of a cube. */
 #include "sim/memory/face.h"
 
+#include "sim/device/approximation.h"
 #include "sim/memory/coordinate.h"
-#include "sim/memory/reciprocal.h"
 
 #include <math.h>
 
@@ -15,7 +15,7 @@ unsigned acu_sim_face_choose(const float at[3]) {
 /* Divides as an H200 does, which multiplies by a reciprocal. */
 static float divide(float x, float by) {
     int exponent;
-    const float reciprocal = acu_sim_reciprocal((float)frexp((double)by, &exponent));
+    const float reciprocal = (float)approx_rcp(frexp((double)by, &exponent));
     return (float)ldexp((double)x * (double)reciprocal, -exponent);
 }
 

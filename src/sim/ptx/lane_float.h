@@ -2,6 +2,8 @@
 #ifndef ACU_SIM_PTX_LANE_FLOAT_H
 #define ACU_SIM_PTX_LANE_FLOAT_H
 
+#include "sim/device/approximation.h"
+
 #include <fenv.h>
 #include <math.h>
 #include <stdbool.h>
@@ -355,64 +357,116 @@ TO_SMALL(s32, int32_t, INT32_MIN, INT32_MAX)
 #define NAN_OF_u64 (UINT64_C(1) << 63)
 #define NAN_OF_s64 INT64_MIN
 
-/* ---- approximations: the exact result, rounded, which is within the bounds of the manual ---- */
-
-static inline float rsqrt_float(float a) {
-    return (float)(1 / sqrt((double)a));
-}
+/* ---- approximations ---- */
 
 /* The powers of log(2), by factorials. */
 #define EX2_SERIES                                                                                 \
     7.0549116208011e-09, 1.0178086009239699e-07, 1.3215486790144307e-06, 1.5252733804059841e-05,   \
         1.5403530393381608e-04, 1.3333558146428443e-03, 9.618129107628477e-03,                     \
         5.550410866482158e-02, 2.402265069591007e-01, 6.931471805599453e-01, 1
-
-/* Power and logarithm to 40 bits, before they are rounded, in a form that compilers make vector
- * instructions of, which they do not of a call; nor of a loop in a loop, which gcc unrolls by
- * itself with -O3 only. */
-static inline float ex2_float(float a) {
-    static const double series[] = {EX2_SERIES};
-    double x = a < -160 ? -160 : a > 130 ? 130 : (double)a;
-    double shifted = x + 0x1.8p52, rest = x - (shifted - 0x1.8p52), power = 0;
-#pragma GCC unroll 11
-    for (unsigned n = 0; n < sizeof series / sizeof *series; n++)
-        power = power * rest + series[n];
-    return (float)double_of(bits_of_double(power) + (bits_of_double(shifted) << 52));
-}
-
 #define LG2_ROOT      UINT64_C(0x3fe6a09e667f3bcd) /* the bits of sqrt(1/2) */
 #define LG2_BIAS      (UINT64_C(1) << 62)
 #define LG2_FACTOR(n) (2 * 1.4426950408889634 / (double)(n))
 
-static inline float lg2_float(float a) {
-    /* 2^e times a number from sqrt(1/2) to sqrt(2), whose logarithm is a series in (m - 1) / (m +
-     * 1). */
-    uint64_t bits = bits_of_double((double)a), from = bits - LG2_ROOT + LG2_BIAS;
-    double e = double_of(0x4330000000000000 | from >> 52) - (0x1p52 + 1024);
-    double m = double_of(bits - ((from >> 52 << 52) - LG2_BIAS));
-    double s = (m - 1) / (m + 1), square = s * s, sum = 0;
-#pragma GCC unroll 10
-    for (int n = 19; n > 0; n -= 2)
-        sum = sum * square + LG2_FACTOR(n);
-    float result = (float)(e + s * sum);
-    return a > 0 && a < INFINITY ? result : a == 0 ? -INFINITY : a < 0 ? NAN : a;
+/* A reciprocal or a power that is not normal becomes 0. */
+static inline double flush_approximation(double value) {
+    return fabs(value) < 0x1p-126 ? copysign(0, value) : value;
 }
 
-static inline float sin_float(float a) {
-    return (float)sin((double)a);
+static inline float rcp_approx_float(float a) {
+    return (float)approx_rcp((double)a);
 }
 
-static inline float cos_float(float a) {
-    return (float)cos((double)a);
+static inline float rcp_approx_ftz_float(float a) {
+    return (float)flush_approximation(approx_rcp((double)a));
 }
 
-static inline float tanh_float(float a) {
-    return (float)tanh((double)a);
+/* Above 2^126 a divisor has no reciprocal but 0; .full divides both numbers by 4 before. */
+static inline float div_approx_float(float a, float b) {
+    return (float)((double)a * flush_approximation(approx_rcp((double)b)));
 }
 
-/* .approx.ftz of 64 bits keeps the upper half of the number. */
+static inline float div_approx_ftz_float(float a, float b) {
+    return mul_ftz_rn_float(a, rcp_approx_ftz_float(b));
+}
+
+static inline float div_full_float(float a, float b) {
+    return (float)((double)a * approx_rcp((double)b));
+}
+
+static inline float div_full_ftz_float(float a, float b) {
+    const float part = fabsf(b) > 0x1p126f ? 0.25f : 1;
+    return mul_ftz_rn_float(flush(a * part), rcp_approx_ftz_float(b * part));
+}
+
+static inline float sqrt_approx_float(float a) {
+    return (float)approx_sqrt((double)a);
+}
+
+static inline float rsqrt_approx_float(float a) {
+    return (float)approx_rsqrt((double)a);
+}
+
+/* What is below 2^-126 is the square of the root, which is rounded. */
+static inline float ex2_approx_float(float a) {
+    const double root = flush_approximation(approx_ex2((double)a * (a < -126 ? 0.5 : 1)));
+    return (float)(a < -126 ? root * root : root);
+}
+
+static inline float ex2_approx_ftz_float(float a) {
+    return (float)flush_approximation(approx_ex2((double)a));
+}
+
+/* Of a subnormal number the logarithm is that of 2^24 times as much, less 24, which is rounded. */
+static inline float lg2_approx_float(float a) {
+    const bool subnormal = fabsf(a) < 0x1p-126f;
+    const double logarithm = approx_lg2((double)a * (subnormal ? 0x1p24 : 1));
+    return (float)(logarithm - (subnormal ? 24 : 0));
+}
+
+static inline float sin_approx_float(float a) {
+    return (float)approx_sin((double)a);
+}
+
+static inline float cos_approx_float(float a) {
+    return (float)approx_cos((double)a);
+}
+
+static inline float tanh_approx_float(float a) {
+    return (float)approx_tanh((double)a);
+}
+
+/* .approx.ftz of 64 bits reads and gives the upper half of the number. */
 static inline double upper_half(double a) {
     return double_of(bits_of_double(a) & UINT64_C(0xffffffff00000000));
+}
+
+static inline double upper_number(double value) {
+    return value == value ? upper_half(value) : double_of(UINT64_C(0x7fffffff00000000));
+}
+
+static inline double flush_double(double value) {
+    return fabs(value) < 0x1p-1022 ? copysign(0, value) : value;
+}
+
+static inline double rcp_upper(double a) {
+    const double x = flush_double(upper_half(a));
+    const bool scaled = fabs(x) >= 0x1p900 && fabs(x) < INFINITY;
+    const double y = approx_rcp(scaled ? x * 0x1p-200 : x);
+    return upper_number(flush_double(scaled ? y * 0x1p-200 : y));
+}
+
+static inline double rsqrt_upper(double a) {
+    return upper_number(approx_rsqrt(flush_double(upper_half(a))));
+}
+
+/* Without .ftz all bits are right but the last one or two: a step of Halley's method follows. */
+static inline double rsqrt_approx_double(double a) {
+    const double x = a < 0x1p-1022 ? a * 0x1p54 : a, part = a < 0x1p-1022 ? 0x1p27 : 1;
+    const double y = rsqrt_upper(x), rest = fma(x, -(y * y), 1);
+    const double result = fma(fma(rest, 0.375, 0.5), y * rest, y) * part;
+    const double other = a == 0 ? copysign(INFINITY, a) : a > 0 ? 0 : number_of(NAN, a);
+    return a > 0 && a < INFINITY ? result : other;
 }
 
 #endif

@@ -188,8 +188,8 @@ static inline uint16_t bf16_of_float(float value) {
     return (uint16_t)(value == value ? (bits + 0x7fff + (bits >> 16 & 1)) >> 16 : 0x7fff);
 }
 
-#define f16_rn(value)  _Generic((value), float: f16_of_float, default: f16_of_double)(value)
-#define bf16_rn(value) _Generic((value), float: bf16_of_float, default: bf16_of_double)(value)
+#define f16_rn(value)  _Generic((value), float : f16_of_float, default : f16_of_double)(value)
+#define bf16_rn(value) _Generic((value), float : bf16_of_float, default : bf16_of_double)(value)
 
 /* Return a double from which any rounding to fewer bits gives what the integer itself would: if it
  * is not exact its last bit is set. */
@@ -264,15 +264,22 @@ FUSED(double, uint64_t, bits_of_double, double_of)
     static inline uint16_t max_nan_sign_##type(uint16_t a, uint16_t b) {                           \
         return with_sign_##type(max_nan_##type(a & 0x7fff, b & 0x7fff), a, b);                     \
     }                                                                                              \
-    static inline uint16_t ex2_##type(uint16_t a) {                                                \
-        return type##_rn(exp2((double)f32_of_##type(a)));                                          \
-    }                                                                                              \
     static inline uint16_t tanh_##type(uint16_t a) {                                               \
-        return type##_rn(tanh((double)f32_of_##type(a)));                                          \
+        return is_nan_##type(a) ? 0x7fff : type##_rz(approx_tanh((double)f32_of_##type(a)));       \
     }
 HALF(f16, float)
 HALF(bf16, double)
 #undef HALF
+
+/* Approximations lose the bits that 16 bits have no place for. */
+static inline uint16_t ex2_f16(uint16_t a) {
+    float power = ex2_approx_ftz_float(f32_of_f16(a));
+    return power != power ? 0x7fff : power < 0x1p16f ? f16_rz((double)power) : 0x7c00;
+}
+
+static inline uint16_t ex2_bf16(uint16_t a) {
+    return (uint16_t)(bits_of(number(ex2_approx_ftz_float(f32_of_bf16(a)))) >> 16);
+}
 
 static inline uint16_t low(uint32_t word) {
     return (uint16_t)word;
