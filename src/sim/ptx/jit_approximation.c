@@ -75,7 +75,7 @@ static x86_place pool(unsigned at) {
 /* What the frame has of each of two vectors: the bytes before the row, x, x^2, what the sum is
  * multiplied by, or what a sign or an exponent is made of, and a scale of the operand. */
 typedef enum kept { INDEX, X, SQUARE, FACTOR, SCALE } kept;
-_Static_assert(2 * SCALE + 2 < JIT_APPROXIMATED, "a vector is behind, for who loads half of one");
+_Static_assert(2 * SCALE + 2 == JIT_APPROXIMATED, "the frame has room");
 
 static x86_place of_frame(kept what, unsigned v, unsigned offset) {
     return acu_jit_in_frame(offsetof(jit_frame, approximated) + 64 * (2 * what + v) + offset);
@@ -206,11 +206,17 @@ static void find_wave(ptx_making *m, unsigned v, bool is_sine) {
     keep_row(m, v, 17, JIT_ROWS_64);
 }
 
-/* Gathers, into d, elements at RAX, an index and an offset; AVX2 uses JIT_T3. */
+/* Sets k1 for gather(): a gather clears its mask late, and the next one need not wait for that. */
+static void prepare_gathers(ptx_making *m) {
+    if (m->wide)
+        acu_x86_set_mask(&m->x, 1);
+}
+
+/* Gathers, into d, elements at RAX, an index and an offset; uses k3, or JIT_T3. */
 static void gather(ptx_making *m, x86_vector op, unsigned d, unsigned index, size_t offset) {
     acu_x86_vector(&m->x, X86_PXOR, d, d, x86_in(d)); /* nothing waits for what it was */
     if (m->wide)
-        acu_x86_set_mask(&m->x, 3);
+        acu_x86_copy_mask(&m->x, 3, 1);
     else
         load_pool(m, JIT_T3, JIT_ONES);
     acu_x86_gather(&m->x, op, d, X86_RAX, index, (int32_t)offset, m->wide ? 3 : JIT_T3);
@@ -223,6 +229,7 @@ static void find_tangent(ptx_making *m, unsigned v) {
     op_pool(m, X86_PMAXUD, JIT_T2, JIT_T2, JIT_FIRST_KEY);
     op_pool(m, X86_PMINUD, JIT_T2, JIT_T2, JIT_LAST_KEY);
     acu_x86_shift_by(x, X86_SHIFT_PSLLD, JIT_T2, JIT_T2, 2);
+    prepare_gathers(m);
     gather(m, X86_GATHERD, JIT_T0, JIT_T2, offsetof(approximations, keys) - 4 * FIRST_KEY);
     op_pool(m, X86_PAND, JIT_T2, JIT_T0, JIT_SHORT);
     keep(m, JIT_T2, INDEX, v);
@@ -329,7 +336,10 @@ static void sum_half(ptx_making *m, jit_approximation kind, unsigned v, unsigned
     x86 *x = &m->x;
     const unsigned offset = half * m->width / 2;
     const size_t row = rows_of(kind) * sizeof(coefficients);
-    acu_x86_vector(x, X86_LOAD, JIT_T1, X86_NONE, of_frame(INDEX, v, offset));
+    acu_x86_vector(x, X86_LOAD, JIT_T1, X86_NONE, of_frame(INDEX, v, 0));
+    if (half) /* a load from there would wait for two stores */
+        acu_x86_vector_by(x, m->wide ? X86_EXTRACT256 : X86_EXTRACT128, JIT_T1, X86_NONE,
+                          x86_in(JIT_T1), 1);
     gather(m, X86_GATHERQ, JIT_T2, JIT_T1, row + offsetof(coefficients, c0));
     gather(m, X86_GATHERQ, JIT_T0, JIT_T1, row + offsetof(coefficients, c2));
     acu_x86_vector(x, X86_CVTDQ2PD, JIT_T1, X86_NONE, of_frame(X, v, offset));
@@ -341,15 +351,12 @@ static void sum_half(ptx_making *m, jit_approximation kind, unsigned v, unsigned
     if (kind == JIT_LOGARITHM)
         add_exponent(m, v, offset);
     op_pool(m, X86_PAND, JIT_T2, JIT_T2, JIT_CUT);
-    if (kind <= JIT_POWER) {
-        acu_x86_vector(x, X86_CVTPS2PD, JIT_T1, X86_NONE, of_frame(FACTOR, v, offset));
-        acu_x86_vector(x, X86_MULPD, JIT_T2, JIT_T2, x86_in(JIT_T1));
-    }
     acu_x86_vector(x, X86_CVTPD2PS, d, X86_NONE, x86_in(JIT_T2));
 }
 
 /* Makes JIT_T0 the floats of vector v. */
 static void sum(ptx_making *m, jit_approximation kind, unsigned v) {
+    prepare_gathers(m);
     if (m->wide) {
         sum_half(m, kind, v, 1, JIT_T4);
         sum_half(m, kind, v, 0, JIT_T0);
@@ -453,6 +460,8 @@ static void finish_tangent(ptx_making *m, unsigned a) {
 static void finish_sum(ptx_making *m, const jit_row *k, unsigned v, unsigned a) {
     x86 *x = &m->x;
     const bool is_scaled = !k->flushes;
+    if (k->predicate <= JIT_POWER)
+        acu_x86_vector(x, X86_MULPS, JIT_T0, JIT_T0, of_frame(FACTOR, v, 0));
     switch ((jit_approximation)k->predicate) {
     case JIT_RECIPROCAL_ROOT:
         finish_reciprocal_root(m, v);

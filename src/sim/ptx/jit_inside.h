@@ -10,7 +10,7 @@
 enum { JIT_BANK_FRAME = PTX_BANKS, JIT_COPIES = 4, JIT_COPY_BYTES = 256 };
 
 /* Vectors that approximations keep in the frame. */
-enum { JIT_APPROXIMATED = 11 };
+enum { JIT_APPROXIMATED = 10 };
 
 /* The floats of a value of 16 bits, alone or in pairs, which only vectors ever have: its slot's
  * number with this in the frame's bank. */
