@@ -78,7 +78,8 @@ typedef enum kept { INDEX, X, SQUARE, FACTOR, SCALE } kept;
 _Static_assert(2 * SCALE + 2 == JIT_APPROXIMATED, "the frame has room");
 
 static x86_place of_frame(kept what, unsigned v, unsigned offset) {
-    return acu_jit_in_frame(offsetof(jit_frame, approximated) + 64 * (2 * what + v) + offset);
+    const size_t at = (2 * (size_t)what + v) * 64 + offset;
+    return acu_jit_in_frame(offsetof(jit_frame, approximated) + at);
 }
 
 static void keep(ptx_making *m, unsigned vector, kept what, unsigned v) {
@@ -230,7 +231,7 @@ static void find_tangent(ptx_making *m, unsigned v) {
     op_pool(m, X86_PMINUD, JIT_T2, JIT_T2, JIT_LAST_KEY);
     acu_x86_shift_by(x, X86_SHIFT_PSLLD, JIT_T2, JIT_T2, 2);
     prepare_gathers(m);
-    gather(m, X86_GATHERD, JIT_T0, JIT_T2, offsetof(approximations, keys) - 4 * FIRST_KEY);
+    gather(m, X86_GATHERD, JIT_T0, JIT_T2, offsetof(approximations, keys) - (size_t)4 * FIRST_KEY);
     op_pool(m, X86_PAND, JIT_T2, JIT_T0, JIT_SHORT);
     keep(m, JIT_T2, INDEX, v);
     acu_x86_shift_by(x, X86_SHIFT_PSRLD, JIT_T0, JIT_T0, KEY_SHIFT);
@@ -316,11 +317,11 @@ static void make_squares(ptx_making *m) {
 
 /* Returns where the rows of a function begin. */
 static unsigned rows_of(jit_approximation kind) {
-    static const unsigned rows[] = {
-        [JIT_RECIPROCAL] = RCP,        [JIT_QUOTIENT] = RCP, [JIT_FULL_QUOTIENT] = RCP,
-        [JIT_RECIPROCAL_ROOT] = RSQRT, [JIT_ROOT] = SQRT,    [JIT_POWER] = EX2,
-        [JIT_LOGARITHM] = LG2,         [JIT_SINE] = SIN,     [JIT_COSINE] = SIN,
-        [JIT_TANGENT] = TANH};
+    static const unsigned rows[] = {[JIT_RECIPROCAL] = RCP,    [JIT_QUOTIENT] = RCP,
+                                    [JIT_FULL_QUOTIENT] = RCP, [JIT_RECIPROCAL_ROOT] = RSQRT,
+                                    [JIT_ROOT] = SQRT,         [JIT_POWER] = EX2,
+                                    [JIT_LOGARITHM] = LG2,     [JIT_SINE] = SIN,
+                                    [JIT_COSINE] = SIN,        [JIT_TANGENT] = TANH};
     return rows[kind];
 }
 
