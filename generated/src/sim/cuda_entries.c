@@ -1034,7 +1034,7 @@ CUresult acu_sim_entry_cuEventRecordWithFlags_ptsz(CUevent hEvent, CUstream hStr
 SIM_ENTRY(cuEventSynchronize, cuEventSynchronize, cuEventSynchronize)
 CUresult acu_sim_entry_cuEventSynchronize(CUevent hEvent) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuEventSynchronize",
-                         .by_driver = true};
+                         .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_CONTEXT, hEvent);
     if (!result)
@@ -5198,7 +5198,7 @@ CUresult acu_sim_entry_cuStreamSetAttribute_ptsz(CUstream hStream, CUstreamAttrI
 SIM_ENTRY(cuStreamSynchronize, cuStreamSynchronize, cuStreamSynchronize)
 CUresult acu_sim_entry_cuStreamSynchronize(CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamSynchronize",
-                         .by_driver = true};
+                         .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -5210,7 +5210,7 @@ SIM_ENTRY(cuStreamSynchronize, cuStreamSynchronize_ptsz, cuStreamSynchronize_pts
 CUresult acu_sim_entry_cuStreamSynchronize_ptsz(CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0),
                          .symbol = "cuStreamSynchronize_ptsz", .own_default = true,
-                         .by_driver = true};
+                         .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)

@@ -664,7 +664,8 @@ cudaError_t acu_sim_entry_cudaEventRecordWithFlags_ptsz(cudaEvent_t event, cudaS
 
 SIM_ENTRY(cudaEventSynchronize, cudaEventSynchronize, cudaEventSynchronize)
 cudaError_t acu_sim_entry_cudaEventSynchronize(cudaEvent_t event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaEventSynchronize"};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaEventSynchronize",
+                         .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
