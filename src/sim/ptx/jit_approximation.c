@@ -78,7 +78,7 @@ typedef enum kept { INDEX, X, SQUARE, FACTOR, SCALE } kept;
 _Static_assert(2 * SCALE + 2 == JIT_APPROXIMATED, "the frame has room");
 
 static x86_place of_frame(kept what, unsigned v, unsigned offset) {
-    return acu_jit_in_frame(offsetof(jit_frame, approximated) + 64 * (2 * what + v) + offset);
+    return acu_jit_in_frame(offsetof(jit_frame, approximated) + (2 * (size_t)what + v) * 64 + offset);
 }
 
 static void keep(ptx_making *m, unsigned vector, kept what, unsigned v) {
@@ -316,11 +316,11 @@ static void make_squares(ptx_making *m) {
 
 /* Returns where the rows of a function begin. */
 static unsigned rows_of(jit_approximation kind) {
-    static const unsigned rows[] = {
-        [JIT_RECIPROCAL] = RCP,        [JIT_QUOTIENT] = RCP, [JIT_FULL_QUOTIENT] = RCP,
-        [JIT_RECIPROCAL_ROOT] = RSQRT, [JIT_ROOT] = SQRT,    [JIT_POWER] = EX2,
-        [JIT_LOGARITHM] = LG2,         [JIT_SINE] = SIN,     [JIT_COSINE] = SIN,
-        [JIT_TANGENT] = TANH};
+    static const unsigned rows[] = {[JIT_RECIPROCAL] = RCP,    [JIT_QUOTIENT] = RCP,
+                                    [JIT_FULL_QUOTIENT] = RCP, [JIT_RECIPROCAL_ROOT] = RSQRT,
+                                    [JIT_ROOT] = SQRT,         [JIT_POWER] = EX2,
+                                    [JIT_LOGARITHM] = LG2,     [JIT_SINE] = SIN,
+                                    [JIT_COSINE] = SIN,        [JIT_TANGENT] = TANH};
     return rows[kind];
 }
 
