@@ -9,6 +9,9 @@
 /* Copies of values that sums are made of, whose slots have others now: a bank of the frame. */
 enum { JIT_BANK_FRAME = PTX_BANKS, JIT_COPIES = 4, JIT_COPY_BYTES = 256 };
 
+/* Vectors that approximations keep in the frame. */
+enum { JIT_APPROXIMATED = 10 };
+
 /* The floats of a value of 16 bits, alone or in pairs, which only vectors ever have: its slot's
  * number with this in the frame's bank. */
 enum { JIT_FLOATS = 1 << 29, JIT_FLOATS_BANK = 27 };
@@ -60,32 +63,61 @@ enum {
     JIT_SIZE_WIDE = 2368,     /* its other bits, */
     JIT_ONE_WIDE = 2432,      /* and 1 */
     JIT_MINUS_ONE_WIDE = 2496,
-    JIT_ROOT_5 = 2560, /* what the series of a reciprocal root has: 5 / 16, */
-    JIT_ROOT_3 = 2624, /* 3 / 8 */
-    JIT_ROOT_1 = 2688, /* and 1 / 2, of 64 bits */
-    JIT_POWER = 2752,  /* what a power of 2 is computed with, of 64 bits: -160, 130, 2^52 * 1.5, */
-    JIT_SERIES = 2944, /* and a series */
-    JIT_SERIES_LENGTH = 11,
-    JIT_NORMAL = 3648,         /* the smallest float that is normal */
-    JIT_EXPONENT = 3712,       /* words: 0x7f800000 */
-    JIT_NAN_WIDE = 3776,       /* JIT_NAN, of 64 bits */
-    JIT_MINUS_INFINITE = 3840, /* a float */
-    JIT_LOG_FROM = 3904,       /* integers of 64 bits: what a float's exponent is rounded with, */
-    JIT_LOG_BIAS = 3968,       /* and what is added to it; */
-    JIT_LOG_WHOLE = 4032,      /* of the number that it becomes: the upper bits, */
-    JIT_LOG_LESS = 4096,       /* and what it is more; of 64 bits, */
-    JIT_LOG_SERIES = 4160,     /* as a series */
-    JIT_LOG_LENGTH = 10,
-    JIT_WAVE_LIMIT = 4800,   /* words: the largest operand of a sine */
-    JIT_WAVE_INVERSE = 4864, /* of 64 bits: 1 / pi; */
-    JIT_WAVE_PI = 4928,      /* pi, and what that is less; */
-    JIT_WAVE_SERIES = 5056,  /* a series, of x^2, and times x */
-    JIT_WAVE_LENGTH = 11,
-    JIT_TANGENT = 5760,        /* of 64 bits: -10, 10, 1 / log(2), log(2), and what that is less; */
-    JIT_TANGENT_SERIES = 6080, /* a series, of x, and times x */
-    JIT_TANGENT_LENGTH = 13,
-    JIT_POOL_BYTES = 6912,
+    JIT_NAN_WIDE = 2560,       /* JIT_NAN, of 64 bits */
+    JIT_UPPER_WIDE = 2624,     /* of 64 bits: the upper half, */
+    JIT_CUT = 2688,            /* and all bits but those that a float has no place for */
+    JIT_EXPONENT = 2752,       /* words: 0x7f800000 */
+    JIT_MINUS_INFINITE = 2816, /* 0xff800000 */
+    JIT_MANTISSA = 2880,       /* 0x7fffff */
+    JIT_ROWS_128 = 2944,       /* what is made of a float's bits: 16 times one of 128 rows, */
+    JIT_ROWS_64 = 3008,        /* or 64, */
+    JIT_BEHIND = 3072,         /* and x, of 17 bits */
+    JIT_SQUARE_HIGH = 3136,    /* shorts: the upper 7 bits of x, */
+    JIT_SQUARE_LOW = 3200,     /* the others, */
+    JIT_SQUARE_BIT = 3264,     /* and each of the 7 */
+    JIT_SQUARE_BITS = 7,
+    JIT_ROOT_WHOLE = 3712,   /* words: what an exponent is taken from, */
+    JIT_ROOT_4 = 3776,       /* and the row of powers of 4 */
+    JIT_FIRST_KEY = 3840,    /* of tangents: the keys, */
+    JIT_LAST_KEY = 3904,     /* of which those are the least and the largest */
+    JIT_LOG_EXPONENT = 3968, /* of 64 bits: 2^13 */
+    JIT_NORMAL = 4032,       /* floats: the smallest that is normal, */
+    JIT_2_M36 = 4096,        /* 2^-36, and so on, */
+    JIT_2_M12 = 4160,
+    JIT_2_M8 = 4224,
+    JIT_QUARTER = 4288,
+    JIT_HALF = 4352,
+    JIT_8 = 4416,
+    JIT_24 = 4480,
+    JIT_2_12 = 4544,
+    JIT_2_23 = 4608,
+    JIT_2_24 = 4672,
+    JIT_2_25 = 4736,
+    JIT_2_126 = 4800,
+    JIT_POWER_LOW = 4864, /* -127, */
+    JIT_MINUS_126 = 4928,
+    JIT_POWER_HIGH = 4992, /* 128, */
+    JIT_TURN = 5056,       /* and 1 / 2 pi */
+    JIT_FIXES = 5120,      /* words, for each approximation: acu_jit_fixes */
+    JIT_POOL_BYTES = 5760,
 };
+
+/* Approximations: those that use the rows of reciprocals are first, and those whose sum is
+ * multiplied by a power of 2 are before others. */
+typedef enum jit_approximation {
+    JIT_RECIPROCAL,
+    JIT_QUOTIENT,
+    JIT_FULL_QUOTIENT,
+    JIT_RECIPROCAL_ROOT,
+    JIT_ROOT,
+    JIT_POWER,
+    JIT_LOGARITHM,
+    JIT_SINE,
+    JIT_COSINE,
+    JIT_TANGENT,
+    JIT_APPROXIMATIONS,
+} jit_approximation;
+extern const uint32_t acu_jit_fixes[JIT_APPROXIMATIONS];
 
 /* What the processor's control of floats says, or may say, of subnormal numbers: they stay, become
  * 0, or there are none that it makes a difference to. */
@@ -117,11 +149,12 @@ typedef struct jit_frame {
     _Alignas(64) uint32_t guards[PTX_LANES]; /* and words */
     jit_pattern patterns[JIT_PATTERNS];
     char copies[JIT_COPIES][JIT_COPY_BYTES];
-    uint32_t words[16];           /* of a vector that is widened */
-    uint32_t compared[PTX_LANES]; /* AVX2: the last comparison, as words */
-    int32_t local[PTX_LANES];     /* how far each lane's local memory is from the first one's */
-    int32_t offset[PTX_LANES];    /* and that of what it stores there */
-    uint32_t masks[4];            /* AVX-512: k4 to k7 */
+    uint32_t approximated[JIT_APPROXIMATED][16]; /* vectors of operands of approximations */
+    uint32_t words[16];                          /* of a vector that is widened */
+    uint32_t compared[PTX_LANES];                /* AVX2: the last comparison, as words */
+    int32_t local[PTX_LANES];  /* how far each lane's local memory is from the first one's */
+    int32_t offset[PTX_LANES]; /* and that of what it stores there */
+    uint32_t masks[4];         /* AVX-512: k4 to k7 */
 } jit_frame;
 
 /* Vectors that have a value, or half of one of 64 bits; in code for some lanes, of the active ones:
@@ -451,9 +484,8 @@ jit_translate acu_jit_binary, acu_jit_with_pool, acu_jit_unary, acu_jit_make_who
     acu_jit_shift_short, acu_jit_compare_shorts, acu_jit_rounded, acu_jit_double,
     acu_jit_fused_double, acu_jit_signed_double, acu_jit_unary_double, acu_jit_word_of_double,
     acu_jit_float_of_double, acu_jit_halves, acu_jit_float_of_half, acu_jit_half_of_float,
-    acu_jit_pair_of_floats, acu_jit_reciprocal_root, acu_jit_power, acu_jit_saturate,
-    acu_jit_widen_float, acu_jit_float_of_short, acu_jit_integer_of_float, acu_jit_logarithm,
-    acu_jit_wave, acu_jit_tangent;
+    acu_jit_pair_of_floats, acu_jit_saturate, acu_jit_widen_float, acu_jit_float_of_short,
+    acu_jit_integer_of_float, acu_jit_approximate;
 
 /* Gives the floats of two vectors that are NaN the bits of a constant of the pool, from code aside:
  * few ever are, and nobody waits for the comparison. AVX-512 only. */

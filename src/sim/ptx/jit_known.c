@@ -8,10 +8,7 @@ bool acu_jit_is_known(const ptx_op *op) {
 }
 
 static bool row_makes_rough(const jit_row *k) {
-    return k->handler && k->size == 4 &&
-           (k->is_float || k->translate == acu_jit_rounded ||
-            k->translate == acu_jit_reciprocal_root || k->translate == acu_jit_power ||
-            k->translate == acu_jit_logarithm || k->translate == acu_jit_tangent);
+    return k->handler && k->size == 4 && (k->is_float || k->translate == acu_jit_rounded);
 }
 
 bool acu_jit_makes_rough(const ptx_op *op) {
@@ -21,7 +18,7 @@ bool acu_jit_makes_rough(const ptx_op *op) {
 bool acu_jit_takes_rough(const ptx_op *op) {
     const jit_row *k = acu_jit_find_row(op);
     return row_makes_rough(k) || k->translate == acu_jit_saturate ||
-           k->translate == acu_jit_integer_of_float || k->translate == acu_jit_wave;
+           k->translate == acu_jit_integer_of_float;
 }
 
 bool acu_jit_is_late(ptx_making *m, const ptx_op *op) {
@@ -36,10 +33,8 @@ bool acu_jit_is_late(ptx_making *m, const ptx_op *op) {
 /* Returns whether a row computes with floats that may be subnormal, which it keeps. */
 static bool keeps_subnormal(const jit_row *k) {
     static jit_translate *const others[] = {
-        acu_jit_rounded,         acu_jit_double,         acu_jit_fused_double,
-        acu_jit_unary_double,    acu_jit_word_of_double, acu_jit_float_of_double,
-        acu_jit_reciprocal_root, acu_jit_saturate,       acu_jit_widen_float,
-        acu_jit_logarithm,       acu_jit_wave,           acu_jit_tangent};
+        acu_jit_rounded,        acu_jit_double,          acu_jit_fused_double, acu_jit_unary_double,
+        acu_jit_word_of_double, acu_jit_float_of_double, acu_jit_saturate,     acu_jit_widen_float};
     const bool is_brain = k->is_signed,
                becomes_0 = k->predicate == X86_NEAREST || k->predicate == X86_TO_ZERO;
     if (k->translate == acu_jit_make_whole)
@@ -49,8 +44,7 @@ static bool keeps_subnormal(const jit_row *k) {
     for (unsigned n = 0; n < sizeof others / sizeof *others; n++)
         if (k->translate == others[n])
             return true;
-    return (k->translate == acu_jit_power && !k->predicate) ||
-           (k->translate == acu_jit_halves && is_brain);
+    return k->translate == acu_jit_halves && is_brain;
 }
 
 jit_control acu_jit_needed_control(const ptx_op *op) {

@@ -15,57 +15,53 @@ static void fill_wide(uint32_t *pool, unsigned at, double number) {
         memcpy(&pool[at / 4 + 2 * n], &number, sizeof number);
 }
 
-static void fill_power(uint32_t *pool) {
-    static const double series[] = {EX2_SERIES};
-    _Static_assert(sizeof series / sizeof *series == JIT_SERIES_LENGTH, "all of the series");
-    fill_wide(pool, JIT_POWER, -160);
-    fill_wide(pool, JIT_POWER + 64, 130);
-    fill_wide(pool, JIT_POWER + 128, 0x1.8p52);
-    for (unsigned n = 0; n < JIT_SERIES_LENGTH; n++)
-        fill_wide(pool, JIT_SERIES + 64 * n, series[n]);
-    fill_words(pool, JIT_NORMAL, 64, 0x00800000, 0);
-    fill_words(pool, JIT_EXPONENT, 64, 0x7f800000, 0);
-    fill_wide(pool, JIT_NAN_WIDE, float_of(0x7fffffff));
-}
-
 /* Fills in 64 bytes with an integer of 64 bits. */
 static void fill_long(uint32_t *pool, unsigned at, uint64_t number) {
     fill_wide(pool, at, double_of(number));
 }
 
-static void fill_logarithm(uint32_t *pool) {
-    fill_long(pool, JIT_LOG_FROM, LG2_BIAS - LG2_ROOT);
-    fill_long(pool, JIT_LOG_BIAS, LG2_BIAS);
-    fill_long(pool, JIT_LOG_WHOLE, UINT64_C(0x4330000000000000));
-    fill_wide(pool, JIT_LOG_LESS, 0x1p52 + 1024);
-    for (unsigned n = 0; n < JIT_LOG_LENGTH; n++)
-        fill_wide(pool, JIT_LOG_SERIES + 64 * n, LG2_FACTOR(2 * (JIT_LOG_LENGTH - n) - 1));
-    fill_words(pool, JIT_MINUS_INFINITE, 64, 0xff800000, 0);
-}
-
-static void fill_wave(uint32_t *pool) {
-    double factorial = 1;
-    fill_words(pool, JIT_WAVE_LIMIT, 64, 0x497fffff, 0); /* below 2^20 */
-    fill_wide(pool, JIT_WAVE_INVERSE, 0.31830988618379067);
-    fill_wide(pool, JIT_WAVE_PI, 0x1.921fb54442d18p1);
-    fill_wide(pool, JIT_WAVE_PI + 64, 0x1.1a62633145c07p-53);
-    for (unsigned n = 0; n < JIT_WAVE_LENGTH; n++) {
-        factorial *= n ? 2 * n * (2 * n + 1) : 1;
-        fill_wide(pool, JIT_WAVE_SERIES + 64 * (JIT_WAVE_LENGTH - 1 - n),
-                  (n % 2 ? -1 : 1) / factorial);
-    }
-}
-
-static void fill_tangent(uint32_t *pool) {
-    static const double numbers[] = {-10, 10, 1.4426950408889634, 0x1.62e42fefa39efp-1,
-                                     0x1.abc9e3b39803fp-56};
-    double factorial = 1;
-    for (unsigned n = 0; n < sizeof numbers / sizeof *numbers; n++)
-        fill_wide(pool, JIT_TANGENT + 64 * n, numbers[n]);
-    for (unsigned n = 0; n < JIT_TANGENT_LENGTH; n++) {
-        factorial *= n + 1;
-        fill_wide(pool, JIT_TANGENT_SERIES + 64 * (JIT_TANGENT_LENGTH - 1 - n), 1 / factorial);
-    }
+/* Fills in what approximations are computed with. */
+static void fill_approximations(uint32_t *pool) {
+    static const struct {
+        unsigned at;
+        float number;
+    } floats[] = {{JIT_NORMAL, 0x1p-126f},
+                  {JIT_2_M36, 0x1p-36f},
+                  {JIT_2_M12, 0x1p-12f},
+                  {JIT_2_M8, 0x1p-8f},
+                  {JIT_QUARTER, 0.25f},
+                  {JIT_HALF, 0.5f},
+                  {JIT_8, 8},
+                  {JIT_24, 24},
+                  {JIT_2_12, 0x1p12f},
+                  {JIT_2_23, 0x1p23f},
+                  {JIT_2_24, 0x1p24f},
+                  {JIT_2_25, 0x1p25f},
+                  {JIT_2_126, 0x1p126f},
+                  {JIT_POWER_LOW, -127},
+                  {JIT_MINUS_126, -126},
+                  {JIT_POWER_HIGH, 128},
+                  {JIT_TURN, 0x1.45f306p-3f}};
+    static const struct {
+        unsigned at;
+        uint32_t word;
+    } words[] = {{JIT_EXPONENT, 0x7f800000},    {JIT_MINUS_INFINITE, 0xff800000},
+                 {JIT_MANTISSA, 0x7fffff},      {JIT_ROWS_128, 0x7f0},
+                 {JIT_ROWS_64, 0x3f0},          {JIT_BEHIND, 0x1ffff},
+                 {JIT_SQUARE_HIGH, 0x7f007f00}, {JIT_SQUARE_LOW, 0x03fc03fc},
+                 {JIT_ROOT_WHOLE, 0x7f000000},  {JIT_ROOT_4, 0x400},
+                 {JIT_FIRST_KEY, 119 * 16},     {JIT_LAST_KEY, 130 * 16 - 1}};
+    for (unsigned n = 0; n < sizeof floats / sizeof *floats; n++)
+        fill_words(pool, floats[n].at, 64, bits_of(floats[n].number), 0);
+    for (unsigned n = 0; n < sizeof words / sizeof *words; n++)
+        fill_words(pool, words[n].at, 64, words[n].word, 0);
+    for (unsigned n = 0; n < JIT_SQUARE_BITS; n++)
+        fill_words(pool, JIT_SQUARE_BIT + 64 * n, 64, UINT32_C(0x01000100) << n, 0);
+    for (unsigned n = 0; n < JIT_APPROXIMATIONS; n++)
+        fill_words(pool, JIT_FIXES + 64 * n, 64, acu_jit_fixes[n], 0);
+    fill_long(pool, JIT_UPPER_WIDE, UINT64_C(0xffffffff00000000));
+    fill_long(pool, JIT_CUT, ~UINT64_C(0x1fffffff));
+    fill_wide(pool, JIT_LOG_EXPONENT, 0x1p13);
 }
 
 void acu_jit_write_pool(ptx_making *m) {
@@ -103,13 +99,8 @@ void acu_jit_write_pool(ptx_making *m) {
     }
     fill_wide(pool, JIT_ONE_WIDE, 1);
     fill_wide(pool, JIT_MINUS_ONE_WIDE, -1);
-    fill_wide(pool, JIT_ROOT_5, 0.3125);
-    fill_wide(pool, JIT_ROOT_3, 0.375);
-    fill_wide(pool, JIT_ROOT_1, 0.5);
-    fill_power(pool);
-    fill_logarithm(pool);
-    fill_wave(pool);
-    fill_tangent(pool);
+    fill_wide(pool, JIT_NAN_WIDE, float_of(0x7fffffff));
+    fill_approximations(pool);
     for (unsigned n = 0; n < 16; n++)
         pool[JIT_ODD / 4 + n] = (UINT32_C(1) << n) - 1;
     acu_x86_bytes(&m->x, pool, sizeof pool);

@@ -159,6 +159,16 @@ static const struct {
     {"cvt.rn.f64.u64", acu_jit_unary_double, X86_CVTUQQ2PD, 8, 0, false, false},
     {"cvt.rn.f32.s64", acu_jit_float_of_double, X86_CVTQQ2PS, 4, X86_NEAREST, false, false},
     {"cvt.rn.f32.u64", acu_jit_float_of_double, X86_CVTUQQ2PS, 4, X86_NEAREST, false, false},
+    {"rcp.approx.f32", acu_jit_approximate, X86_LOAD, 4, JIT_RECIPROCAL, false, true},
+    {"div.approx.f32", acu_jit_approximate, X86_LOAD, 4, JIT_QUOTIENT, false, true},
+    {"div.full.f32", acu_jit_approximate, X86_LOAD, 4, JIT_FULL_QUOTIENT, false, true},
+    {"rsqrt.approx.f32", acu_jit_approximate, X86_LOAD, 4, JIT_RECIPROCAL_ROOT, false, true},
+    {"sqrt.approx.f32", acu_jit_approximate, X86_LOAD, 4, JIT_ROOT, false, true},
+    {"ex2.approx.f32", acu_jit_approximate, X86_LOAD, 4, JIT_POWER, false, true},
+    {"lg2.approx.f32", acu_jit_approximate, X86_LOAD, 4, JIT_LOGARITHM, false, true},
+    {"sin.approx.f32", acu_jit_approximate, X86_LOAD, 4, JIT_SINE, false, true},
+    {"cos.approx.f32", acu_jit_approximate, X86_LOAD, 4, JIT_COSINE, false, true},
+    {"tanh.approx.f32", acu_jit_approximate, X86_LOAD, 4, JIT_TANGENT, false, true},
     {"cvt.sat.f32.f32", acu_jit_saturate, X86_LOAD, 4, 0, false, false},
     {"cvt.rn.f64.u32", acu_jit_widen_float, X86_CVTUDQ2PD, 8, 0, false, false},
     {"cvt.rni.s32.f64", acu_jit_word_of_double, X86_CVTPD2DQ, 4, X86_NEAREST, false, false},
@@ -350,16 +360,13 @@ static void add_handler(ptx_handler *handler, jit_translate *translate) {
 
 /* The rows of one operation, and of those that flush or saturate. */
 static void add_row(size_t n) {
-    const bool is_float = rows[n].is_float || rows[n].translate == acu_jit_reciprocal_root ||
-                          rows[n].translate == acu_jit_logarithm ||
-                          rows[n].translate == acu_jit_wave;
     const jit_row k = {.translate = rows[n].translate,
                        .vector = rows[n].vector,
                        .size = rows[n].size,
                        .predicate = rows[n].predicate,
                        .is_signed = rows[n].is_signed,
                        .is_float = rows[n].is_float};
-    (is_float ? add_float : add)(rows[n].opcode, k);
+    (rows[n].is_float ? add_float : add)(rows[n].opcode, k);
 }
 
 /* Conversions that flush. */

@@ -359,15 +359,6 @@ TO_SMALL(s32, int32_t, INT32_MIN, INT32_MAX)
 
 /* ---- approximations ---- */
 
-/* The powers of log(2), by factorials. */
-#define EX2_SERIES                                                                                 \
-    7.0549116208011e-09, 1.0178086009239699e-07, 1.3215486790144307e-06, 1.5252733804059841e-05,   \
-        1.5403530393381608e-04, 1.3333558146428443e-03, 9.618129107628477e-03,                     \
-        5.550410866482158e-02, 2.402265069591007e-01, 6.931471805599453e-01, 1
-#define LG2_ROOT      UINT64_C(0x3fe6a09e667f3bcd) /* the bits of sqrt(1/2) */
-#define LG2_BIAS      (UINT64_C(1) << 62)
-#define LG2_FACTOR(n) (2 * 1.4426950408889634 / (double)(n))
-
 /* A reciprocal or a power that is not normal becomes 0. */
 static inline double flush_approximation(double value) {
     return fabs(value) < 0x1p-126 ? copysign(0, value) : value;

@@ -178,6 +178,7 @@ typedef enum x86_vector {
     X86_PACKSSDW = X86_V(1, 1, 0, 0, 0x6b),  /* the same */
     X86_PCMPGTW = X86_V(1, 1, 0, 0, 0x65),   /* AVX2 only */
     X86_PCMPEQW = X86_V(1, 1, 0, 0, 0x75),   /* AVX2 only */
+    X86_PMULHUW = X86_V(1, 1, 0, 0, 0xe4),
     X86_PMULLW = X86_V(1, 1, 0, 0, 0xd5),
     X86_PMINSW = X86_V(1, 1, 0, 0, 0xea),
     X86_PMAXSW = X86_V(1, 1, 0, 0, 0xee),
@@ -192,10 +193,6 @@ typedef enum x86_vector {
     X86_FMADD132PD = X86_V(1, 2, 1, 1, 0x98),
     X86_FMADD213PD = X86_V(1, 2, 1, 1, 0xa8),
     X86_FMADD231PD = X86_V(1, 2, 1, 1, 0xb8),
-    X86_FNMADD213PD = X86_V(1, 2, 1, 1, 0xac),
-    X86_RSQRT14PD = X86_V(1, 2, 1, 1, 0x4e), /* AVX-512 only */
-    X86_MINPD = X86_V(1, 1, 0, 1, 0x5d),
-    X86_MAXPD = X86_V(1, 1, 0, 1, 0x5f),
     X86_PCMPUW = X86_V(1, 3, 1, 1, 0x3e),   /* AVX-512 only */
     X86_PCMPW = X86_V(1, 3, 1, 1, 0x3f),    /* AVX-512 only */
     X86_BLENDVPD = X86_V(1, 3, 0, 0, 0x4b), /* AVX2 only */
@@ -256,6 +253,7 @@ typedef enum x86_vector {
     X86_INSERT256 = X86_V(1, 3, 1, 1, 0x3a),  /* AVX-512 only */
     X86_CVTPH2PS = X86_V(1, 2, 0, 0, 0x13),   /* AVX-512 only */
     X86_PTERNLOGD = X86_V(1, 3, 0, 0, 0x25),  /* AVX-512 only: by a byte, of d, too */
+    X86_FIXUPIMMPS = X86_V(1, 3, 0, 0, 0x54), /* AVX-512 only: of a, by words of b and a byte */
     X86_CVTPS2PH = X86_V(1, 3, 0, 0, 0x1d),   /* AVX-512 only */
     X86_BLENDVPS = X86_V(1, 3, 0, 0, 0x4a),   /* AVX2 only */
     X86_GATHERD = X86_V(1, 2, 0, 0, 0x90),    /* acu_x86_gather() */
