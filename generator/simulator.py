@@ -20,6 +20,7 @@ class Entry:
     slot: Slot
     need: str
     uncaptured: bool  # no capture may forbid the call
+    in_host_functions: bool  # a host function may make the call
     per_thread: bool  # the variant where NULL as a stream is the thread's own default stream
     oldest: int  # the CUDA that brought the function's first signature; 0: the headers do not say
     since: int  # the CUDA that brought the presented signature, maybe between two toolkits; 0: the oldest has it
@@ -103,11 +104,12 @@ def entries(spec: Spec, library: Library, slots: Sequence[Slot]) -> list[Entry]:
             slot = known[name]
             if not slot.status and need not in ("nothing", "own"):
                 raise GeneratorError(f"{name} returns no status, so it cannot need `{need}`", where(listed, name))
-            state, _, uncaptured = need.partition(", ")
+            state, *words = need.split(", ")
+            uncaptured, hosted = "uncaptured" in words, "in_host_functions" in words
             variants = (False, True) if slot.ptds else (False,)
             oldest = min(versions(library.apis, name), default=0)
             since = min(slot.since, max(versions([library.presented], name), default=slot.since))
-            found += [Entry(slot, state, bool(uncaptured), per_thread, oldest, since) for per_thread in variants]
+            found += [Entry(slot, state, uncaptured, hosted, per_thread, oldest, since) for per_thread in variants]
         elif not any(name in api.functions for api in library.apis):
             raise GeneratorError(f"no toolkit's {library.name} has a function {name}", where(listed, name))
     return found

@@ -39,12 +39,13 @@ typedef struct acu_sim_current {
 
 /* What the entry knows of the call that a thread makes. */
 typedef struct acu_sim_call {
-    const void *caller; /* the address in the program from where CUDA was called */
-    const char *symbol; /* a constant; NULL where it is a call of the simulator's own */
-    bool by_driver;     /* a function of the driver: it leaves no last error */
-    bool own_default;   /* NULL as a stream is the thread's own default stream */
-    bool restores;      /* at its end `before` is current again */
-    int cancelling;     /* whether the thread may be cancelled, outside of the call */
+    const void *caller;     /* the address in the program from where CUDA was called */
+    const char *symbol;     /* a constant; NULL where it is a call of the simulator's own */
+    bool by_driver;         /* a function of the driver: it leaves no last error */
+    bool in_host_functions; /* also a host function may make the call */
+    bool own_default;       /* NULL as a stream is the thread's own default stream */
+    bool restores;          /* at its end `before` is current again */
+    int cancelling;         /* whether the thread may be cancelled, outside of the call */
     acu_sim_current before;
 } acu_sim_call;
 

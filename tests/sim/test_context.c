@@ -506,7 +506,8 @@ TEST(host_functions_must_not_wait) {
 
 static CUevent done;
 static CUstream own_stream, idle;
-static CUresult may[11], must_not[16];
+static CUdeviceptr filled;
+static CUresult may[15], must_not[22];
 
 static void asks(void *data) {
     CUcontext context;
@@ -533,6 +534,10 @@ static void asks(void *data) {
     may[8] = cuEventRecord(done, idle);
     may[9] = (CUresult)cudaEventQuery(done) == CUDA_ERROR_NOT_PERMITTED;
     may[10] = cuStreamQuery(own_stream) == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+    may[11] = cuMemsetD8Async(filled, 7, 16, idle);
+    may[12] = cuStreamSynchronize(idle);
+    may[13] = cuEventSynchronize(done);
+    may[14] = (CUresult)cudaEventSynchronize((cudaEvent_t)done) == CUDA_ERROR_NOT_PERMITTED;
     must_not[0] = cuDeviceGet(&found, 0);
     must_not[1] = cuDeviceGetCount(&number);
     must_not[2] = cuDeviceGetName(name, sizeof name, 0);
@@ -549,6 +554,12 @@ static void asks(void *data) {
     must_not[13] = cuMemGetAllocationGranularity(&size, &pinned, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
     must_not[14] = cuMemAlloc(&at, 16);
     must_not[15] = (CUresult)cudaEventRecord((cudaEvent_t)done, (cudaStream_t)idle);
+    must_not[16] = (CUresult)cudaStreamSynchronize((cudaStream_t)idle);
+    must_not[17] = cuStreamSynchronize(NULL);
+    must_not[18] = cuStreamSynchronize(CU_STREAM_PER_THREAD);
+    must_not[19] = cuStreamQuery(CU_STREAM_LEGACY);
+    must_not[20] = cuCtxSynchronize();
+    must_not[21] = (CUresult)cudaDeviceSynchronize();
 }
 
 /* An H200 lets a host function ask events and streams, and refuses what needs a current context. */
@@ -559,6 +570,7 @@ TEST(what_host_functions_may_call) {
     OK(cuEventCreate(&done, 0));
     OK(cuEventRecord(done, idle));
     OK(cuEventSynchronize(done));
+    OK(cuMemAlloc(&filled, 16));
     OK(cuLaunchHostFunc(own_stream, asks, NULL));
     OK(cuStreamSynchronize(own_stream));
     for (size_t i = 0; i < sizeof may / sizeof *may; i++)

@@ -529,6 +529,50 @@ TEST(elements_of_arrays) {
     assert_memory_equal(words, results, sizeof results);
 }
 
+/* An index in a register, with what is added to it, times the bytes of an element, is 32 bits, as
+ * an H200 says, which executed each of these forms. */
+TEST(elements_by_registers) {
+    uint32_t words[16] = {2, 0xfffffffe, 0x40000001};
+    run(HEAD
+        ".global .u32 g[4] = {5, 6, 7, 8};\n.global .u16 z[2][4] = {{1, 2, 3, 4}, {5, 6}};\n"
+        ".const .u32 c[3] = {1, 2, 9};\n.shared .u32 s[4];\n"
+        ".entry k(.param .u64 p) {\n.local .u32 l[4];\n.reg .b32 %r<12>; .reg .b64 %d<4>;\n"
+        ".reg .s16 %h; .reg .s32 %i; .reg .s64 %e; .reg .pred %t;\n"
+        "ld.param.u64 %d1, [p];\nld.global.v2.u32 {%r1, %r2}, [%d1];\n"
+        "ld.global.u32 %r3, [%d1+8];\nsetp.eq.u32 %t, %r1, 3;\n"
+        "mov.b32 %i, %r2;\ncvt.s64.s32 %e, %i;\ncvt.s16.s32 %h, %i;\n"
+        "ld.global.u32 %r4, g[%r1];\nld.u32 %r5, g[%r2 + 3];\nld.global.u32 %r6, g[%r3];\n"
+        "ld.global.u16 %r7, z[%i+7];\nst.global.v4.u32 [%d1], {%r4, %r5, %r6, %r7};\n"
+        "st.shared.u32 s[%r1+-1], 11;\nst.shared.u32 s[%h+4], 12;\nst.local.u32 l[%e+5], 13;\n"
+        "@%t st.shared.u32 s[%r1], 99;\n"
+        "ld.shared.u32 %r4, [s+4];\nld.shared.u32 %r5, s[%r1];\nld.local.u32 %r6, [l+12];\n"
+        "ld.const.u32 %r7, c[%r1];\nst.global.v4.u32 [%d1+16], {%r4, %r5, %r6, %r7};\n"
+        "mov.u32 %r4, s[%r1];\nmov.u32 %r5, s;\nsub.u32 %r4, %r4, %r5;\n"
+        "mov.u64 %d2, g[%r2];\nmov.u64 %d3, g;\nsub.u64 %d2, %d2, %d3;\n"
+        "st.global.u64 [%d1+32], %d2;\ncvta.global.u64 %d2, z[%r1+1];\nmov.u64 %d3, z;\n"
+        "cvta.global.u64 %d3, %d3;\nsub.u64 %d2, %d2, %d3;\ncvt.u32.u64 %r6, %d2;\n"
+        "ld.global.v2.u32 {%r5, %r7}, g[%r1];\nst.global.v4.u32 [%d1+48], {%r4, %r5, %r6, %r7};\n"
+        "ret;\n}\n",
+        1, 1, words, 16);
+    const uint32_t results[] = {7, 6, 6, 6, 11, 12, 13, 9, 0xfffffff8, 0, 0, 0, 8, 7, 6, 8};
+    assert_memory_equal(words, results, sizeof results);
+}
+
+/* ptxas takes each element of a vector for one, and each byte of an array without an extent. */
+TEST(elements_of_vectors_and_of_no_extent) {
+    uint32_t words[4] = {3};
+    run(HEAD ".global .v4 .u32 v[2] = {{5, 6, 7, 8}, {9, 10, 11, 12}};\n"
+             ".extern .shared .align 8 .u32 x[];\n"
+             ".entry k(.param .u64 p) {\n.reg .b32 %r<9>; .reg .b64 %d<4>;\n"
+             "ld.param.u64 %d1, [p];\nld.global.u32 %r1, [%d1];\nld.global.u32 %r2, v[3];\n"
+             "ld.global.u32 %r3, v[%r1+1];\nmov.u32 %r4, x;\nmov.u32 %r5, x[3];\n"
+             "sub.u32 %r5, %r5, %r4;\nmov.u32 %r6, x[%r1+4];\nsub.u32 %r6, %r6, %r4;\n"
+             "st.global.v4.u32 [%d1], {%r2, %r3, %r5, %r6};\nret;\n}\n",
+        1, 1, words, 4);
+    const uint32_t results[] = {8, 9, 3, 7};
+    assert_memory_equal(words, results, sizeof results);
+}
+
 /* What ptxas refuses is not executed. */
 TEST(operands_that_do_not_suit) {
     static const struct {
@@ -542,6 +586,16 @@ TEST(operands_that_do_not_suit) {
         {"add.u32 %u1, %u1, s[1];", "Array indexing on non-array"},
         {"mov.u32 %u1, c[0];", "Array indexing on non-array"},
         {"add.u64 %d1, %d1, q[1];", "Arguments mismatch for instruction 'add'"},
+        {"add.u64 %d1, %d1, q[%u1];", "Arguments mismatch for instruction 'add'"},
+        {"st.global.u32 [%d1], q[%u1];", "Arguments mismatch for instruction 'st'"},
+        {"atom.global.add.u32 %u1, q[%u1], 1;", "Arguments mismatch for instruction 'atom'"},
+        {"cvta.to.global.u64 %d1, q[%u1];", "Arguments mismatch for instruction 'cvta"},
+        {"cvta.to.global.u64 %d1, q[1];", "Arguments mismatch for instruction 'cvta"},
+        {"mov.b64 %d1, {q[%u1], %u1};", "Parsing error near"},
+        {"mov.u64 %d1, q[%f1];", "An index must be an integer or bits, not of type f32"},
+        {"mov.u64 %d1, q[%p1];", "An index must be an integer or bits, not of type pred"},
+        {"mov.u64 %d1, q[%u1][1];", "Parsing error near '['"},
+        {"mov.u64 %d1, q[%u1-1];", "Parsing error near '-'"},
         {"add.u32 %u1, %u1, s;", "An argument of instruction 'add' must be register"},
         {"mov.u32 %u1, %tid;", "Argument vector size mismatch for instruction 'mov'"},
         {"mov.v4.u32 {%u1, %u1, %u1, %u1}, %laneid;", "Argument vector size mismatch"},
@@ -1286,6 +1340,8 @@ int main(void) {
         C(vectors_of_registers),
         C(generic_addresses_of_variables),
         C(elements_of_arrays),
+        C(elements_by_registers),
+        C(elements_of_vectors_and_of_no_extent),
         C(operands_that_do_not_suit),
         C(volatile_local_memory),
         C(bytes_are_put_together),

@@ -6,6 +6,7 @@
 #include "sim/ptx/lower.h"
 #include "sim/ptx/parse.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -201,7 +202,7 @@ static void pieces_are_taken_once(void **state) {
 
 /* ---- clusters that workers divide ---- */
 
-/* The second worker begins in the middle; what the first one has not taken is divided again. */
+/* Each worker begins with a part of its own; what the first one has not taken is divided again. */
 static void a_division_is_halved(void **state) {
     (void)state;
     enum { COUNT = 1000 };
@@ -214,8 +215,13 @@ static void a_division_is_halved(void **state) {
     assert_int_equal(last, COUNT / 8);
     taken = last;
     assert_true(acu_ptx_division_take(division, b, &from, &last));
-    assert_int_equal(from, COUNT / 8 + (COUNT - COUNT / 8) / 2);
+    assert_int_equal(from, COUNT / 2);
     taken += last - from;
+    while (from >= COUNT / 2) {
+        assert_true(acu_ptx_division_take(division, b, &from, &last));
+        taken += last - from;
+    }
+    assert_int_equal(from, COUNT / 8 + (COUNT / 2 - COUNT / 8) / 2);
     while (!acu_ptx_division_is_empty(division)) {
         assert_true(acu_ptx_division_take(division, a, &first, &last));
         taken += last - first;
@@ -228,24 +234,100 @@ static void a_division_is_halved(void **state) {
     acu_ptx_division_free(division);
 }
 
-/* No worker takes a cluster of the second window while another has one of the first: programs count
- * on what blocks have written that come long before. */
-static void a_division_has_windows(void **state) {
+/* Clusters that are taken, and the first that is not. */
+typedef struct order {
+    ptx_division *division;
+    pthread_mutex_t lock; /* of the others: threads take one after the other */
+    uint64_t count, window, first;
+    bool taken[5000], wrong;
+} order;
+
+/* Takes clusters. They are wrong if one was taken before, or comes a window or more behind one that
+ * is not taken. */
+static bool take_in_window(order *o, unsigned worker) {
+    uint64_t first = 0, last = 0;
+    if (!acu_ptx_division_take(o->division, worker, &first, &last))
+        return false;
+    o->wrong |= first >= last || last > o->count || last - o->first > o->window;
+    for (; first < last && first < o->count; first++) {
+        o->wrong |= o->taken[first];
+        o->taken[first] = true;
+    }
+    while (o->first < o->count && o->taken[o->first])
+        o->first++;
+    return true;
+}
+
+/* Workers take pieces in any order; one takes none for a long time. Programs count on what blocks
+ * have written that come long before. */
+static void a_division_slides(void **state) {
     (void)state;
-    enum { COUNT = 250, WINDOW = 100 };
-    ptx_division *division = acu_ptx_division_new(COUNT, 3, WINDOW, false);
+    static order o;
+    uint32_t seed = 1;
+    for (unsigned n = 0; n < 2000; n++) {
+        const unsigned workers = 1 + n % 7, idle = n / 7 % 8;
+        memset(&o, 0, sizeof o);
+        o.count = 1 + (seed = seed * 1664525 + 1013904223) / 256 % (n % 3 ? 300 : 5000);
+        o.window = 1 + (seed = seed * 1664525 + 1013904223) / 256 % (n % 2 ? 20 : 2000);
+        o.division = acu_ptx_division_new(o.count, workers, o.window, false);
+        assert_non_null(o.division);
+        while (o.first < o.count) {
+            seed = seed * 1664525 + 1013904223;
+            const unsigned worker = (seed >> 16) % (workers < o.count ? workers : o.count);
+            assert_false(acu_ptx_division_is_empty(o.division));
+            if (worker != idle || seed >> 28 == 0)
+                assert_true(take_in_window(&o, worker));
+        }
+        assert_true(acu_ptx_division_is_empty(o.division));
+        assert_false(take_in_window(&o, 0));
+        assert_false(o.wrong);
+        acu_ptx_division_free(o.division);
+    }
+}
+
+static void take_in_turn(void *data) {
+    order *o = data;
+    const unsigned worker = acu_ptx_division_join(o->division);
+    for (bool more = true; more;) {
+        pthread_mutex_lock(&o->lock);
+        more = take_in_window(o, worker);
+        pthread_mutex_unlock(&o->lock);
+    }
+}
+
+static void threads_stay_in_the_window(void **state) {
+    (void)state;
+    static order o;
+    for (unsigned n = 0; n < 100; n++) {
+        memset(&o, 0, sizeof o);
+        pthread_mutex_init(&o.lock, NULL);
+        o.count = 5000 - n;
+        o.window = 1 + n * 7;
+        o.division = acu_ptx_division_new(o.count, 4, o.window, false);
+        assert_non_null(o.division);
+        acu_ptx_crew_run(take_in_turn, &o, 4, o.count);
+        assert_int_equal(o.first, o.count);
+        assert_false(o.wrong);
+        acu_ptx_division_free(o.division);
+        pthread_mutex_destroy(&o.lock);
+    }
+}
+
+/* The end of a window is not cut into small pieces, which neighbours in memory would share: there
+ * the next stretch begins. */
+static void pieces_are_large_until_the_end(void **state) {
+    (void)state;
+    enum { COUNT = 40000, WINDOW = 1024 };
+    ptx_division *division = acu_ptx_division_new(COUNT, 2, WINDOW, false);
     assert_non_null(division);
-    for (unsigned n = 0; n < 3; n++)
+    for (unsigned n = 0; n < 2; n++)
         assert_int_equal(acu_ptx_division_join(division), n);
     uint64_t first = 0, last = 0;
-    for (uint64_t n = 0, taken = 0; taken < COUNT; n++) {
-        assert_false(acu_ptx_division_is_empty(division));
-        assert_true(acu_ptx_division_take(division, n % 3, &first, &last));
-        assert_int_equal(first / WINDOW, taken / WINDOW);
+    for (uint64_t n = 0, taken = 0; taken < COUNT - 2 * WINDOW; n++) {
+        assert_true(acu_ptx_division_take(division, n % 2, &first, &last));
+        assert_int_equal(last - first, 128);
         taken += last - first;
     }
-    assert_true(acu_ptx_division_is_empty(division));
-    assert_false(acu_ptx_division_take(division, 2, &first, &last));
     acu_ptx_division_free(division);
 }
 
@@ -310,7 +392,9 @@ int main(void) {
         cmocka_unit_test(a_grid_that_fails),
         cmocka_unit_test(pieces_are_taken_once),
         cmocka_unit_test(a_division_is_halved),
-        cmocka_unit_test(a_division_has_windows),
+        cmocka_unit_test(a_division_slides),
+        cmocka_unit_test(threads_stay_in_the_window),
+        cmocka_unit_test(pieces_are_large_until_the_end),
         cmocka_unit_test(a_division_in_order),
         cmocka_unit_test(clusters_are_taken_once),
     };

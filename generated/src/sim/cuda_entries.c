@@ -954,7 +954,7 @@ CUresult acu_sim_entry_cuEventCreate(CUevent *phEvent, unsigned int Flags) {
 SIM_ENTRY(cuEventDestroy, cuEventDestroy, cuEventDestroy_v2)
 CUresult acu_sim_entry_cuEventDestroy(CUevent hEvent) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuEventDestroy_v2",
-                         .by_driver = true};
+                         .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_CONTEXT, hEvent);
     if (!result)
@@ -965,7 +965,7 @@ CUresult acu_sim_entry_cuEventDestroy(CUevent hEvent) {
 SIM_ENTRY(cuEventElapsedTime, cuEventElapsedTime, cuEventElapsedTime_v2)
 CUresult acu_sim_entry_cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuEventElapsedTime_v2",
-                         .by_driver = true};
+                         .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_CONTEXT, hStart);
     if (!result)
@@ -976,7 +976,7 @@ CUresult acu_sim_entry_cuEventElapsedTime(float *pMilliseconds, CUevent hStart, 
 SIM_ENTRY(cuEventQuery, cuEventQuery, cuEventQuery)
 CUresult acu_sim_entry_cuEventQuery(CUevent hEvent) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuEventQuery",
-                         .by_driver = true};
+                         .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_CONTEXT, hEvent);
     if (!result)
@@ -987,7 +987,7 @@ CUresult acu_sim_entry_cuEventQuery(CUevent hEvent) {
 SIM_ENTRY(cuEventRecord, cuEventRecord, cuEventRecord)
 CUresult acu_sim_entry_cuEventRecord(CUevent hEvent, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuEventRecord",
-                         .by_driver = true};
+                         .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -998,7 +998,7 @@ CUresult acu_sim_entry_cuEventRecord(CUevent hEvent, CUstream hStream) {
 SIM_ENTRY(cuEventRecord, cuEventRecord_ptsz, cuEventRecord_ptsz)
 CUresult acu_sim_entry_cuEventRecord_ptsz(CUevent hEvent, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuEventRecord_ptsz",
-                         .own_default = true, .by_driver = true};
+                         .own_default = true, .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -1034,7 +1034,7 @@ CUresult acu_sim_entry_cuEventRecordWithFlags_ptsz(CUevent hEvent, CUstream hStr
 SIM_ENTRY(cuEventSynchronize, cuEventSynchronize, cuEventSynchronize)
 CUresult acu_sim_entry_cuEventSynchronize(CUevent hEvent) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuEventSynchronize",
-                         .by_driver = true};
+                         .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_CONTEXT, hEvent);
     if (!result)
@@ -4204,7 +4204,7 @@ SIM_ENTRY(cuMemsetD8Async, cuMemsetD8Async, cuMemsetD8Async)
 CUresult acu_sim_entry_cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N,
                                        CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD8Async",
-                         .by_driver = true};
+                         .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4216,7 +4216,7 @@ SIM_ENTRY(cuMemsetD8Async, cuMemsetD8Async_ptsz, cuMemsetD8Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD8Async_ptsz(CUdeviceptr dstDevice, unsigned char uc, size_t N,
                                             CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuMemsetD8Async_ptsz",
-                         .own_default = true, .by_driver = true};
+                         .own_default = true, .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4980,7 +4980,7 @@ CUresult acu_sim_entry_cuStreamGetCaptureInfo_ptsz(CUstream hStream,
 SIM_ENTRY(cuStreamGetCtx, cuStreamGetCtx, cuStreamGetCtx)
 CUresult acu_sim_entry_cuStreamGetCtx(CUstream hStream, CUcontext *pctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamGetCtx",
-                         .by_driver = true};
+                         .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -4991,7 +4991,7 @@ CUresult acu_sim_entry_cuStreamGetCtx(CUstream hStream, CUcontext *pctx) {
 SIM_ENTRY(cuStreamGetCtx, cuStreamGetCtx_ptsz, cuStreamGetCtx_ptsz)
 CUresult acu_sim_entry_cuStreamGetCtx_ptsz(CUstream hStream, CUcontext *pctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamGetCtx_ptsz",
-                         .own_default = true, .by_driver = true};
+                         .own_default = true, .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -5049,7 +5049,7 @@ CUresult acu_sim_entry_cuStreamGetDevice_ptsz(CUstream hStream, CUdevice *device
 SIM_ENTRY(cuStreamGetFlags, cuStreamGetFlags, cuStreamGetFlags)
 CUresult acu_sim_entry_cuStreamGetFlags(CUstream hStream, unsigned int *flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamGetFlags",
-                         .by_driver = true};
+                         .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -5060,7 +5060,7 @@ CUresult acu_sim_entry_cuStreamGetFlags(CUstream hStream, unsigned int *flags) {
 SIM_ENTRY(cuStreamGetFlags, cuStreamGetFlags_ptsz, cuStreamGetFlags_ptsz)
 CUresult acu_sim_entry_cuStreamGetFlags_ptsz(CUstream hStream, unsigned int *flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamGetFlags_ptsz",
-                         .own_default = true, .by_driver = true};
+                         .own_default = true, .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -5082,7 +5082,7 @@ CUresult acu_sim_entry_cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx) 
 SIM_ENTRY(cuStreamGetId, cuStreamGetId, cuStreamGetId)
 CUresult acu_sim_entry_cuStreamGetId(CUstream hStream, unsigned long long *streamId) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamGetId",
-                         .by_driver = true};
+                         .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -5093,7 +5093,7 @@ CUresult acu_sim_entry_cuStreamGetId(CUstream hStream, unsigned long long *strea
 SIM_ENTRY(cuStreamGetId, cuStreamGetId_ptsz, cuStreamGetId_ptsz)
 CUresult acu_sim_entry_cuStreamGetId_ptsz(CUstream hStream, unsigned long long *streamId) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamGetId_ptsz",
-                         .own_default = true, .by_driver = true};
+                         .own_default = true, .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -5104,7 +5104,7 @@ CUresult acu_sim_entry_cuStreamGetId_ptsz(CUstream hStream, unsigned long long *
 SIM_ENTRY(cuStreamGetPriority, cuStreamGetPriority, cuStreamGetPriority)
 CUresult acu_sim_entry_cuStreamGetPriority(CUstream hStream, int *priority) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamGetPriority",
-                         .by_driver = true};
+                         .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -5116,7 +5116,7 @@ SIM_ENTRY(cuStreamGetPriority, cuStreamGetPriority_ptsz, cuStreamGetPriority_pts
 CUresult acu_sim_entry_cuStreamGetPriority_ptsz(CUstream hStream, int *priority) {
     acu_sim_call call = {.caller = __builtin_return_address(0),
                          .symbol = "cuStreamGetPriority_ptsz", .own_default = true,
-                         .by_driver = true};
+                         .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -5127,7 +5127,7 @@ CUresult acu_sim_entry_cuStreamGetPriority_ptsz(CUstream hStream, int *priority)
 SIM_ENTRY(cuStreamIsCapturing, cuStreamIsCapturing, cuStreamIsCapturing)
 CUresult acu_sim_entry_cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamIsCapturing",
-                         .by_driver = true};
+                         .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -5140,7 +5140,7 @@ CUresult acu_sim_entry_cuStreamIsCapturing_ptsz(CUstream hStream,
                                                 CUstreamCaptureStatus *captureStatus) {
     acu_sim_call call = {.caller = __builtin_return_address(0),
                          .symbol = "cuStreamIsCapturing_ptsz", .own_default = true,
-                         .by_driver = true};
+                         .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -5151,7 +5151,7 @@ CUresult acu_sim_entry_cuStreamIsCapturing_ptsz(CUstream hStream,
 SIM_ENTRY(cuStreamQuery, cuStreamQuery, cuStreamQuery)
 CUresult acu_sim_entry_cuStreamQuery(CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamQuery",
-                         .by_driver = true};
+                         .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -5162,7 +5162,7 @@ CUresult acu_sim_entry_cuStreamQuery(CUstream hStream) {
 SIM_ENTRY(cuStreamQuery, cuStreamQuery_ptsz, cuStreamQuery_ptsz)
 CUresult acu_sim_entry_cuStreamQuery_ptsz(CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamQuery_ptsz",
-                         .own_default = true, .by_driver = true};
+                         .own_default = true, .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -5198,7 +5198,7 @@ CUresult acu_sim_entry_cuStreamSetAttribute_ptsz(CUstream hStream, CUstreamAttrI
 SIM_ENTRY(cuStreamSynchronize, cuStreamSynchronize, cuStreamSynchronize)
 CUresult acu_sim_entry_cuStreamSynchronize(CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamSynchronize",
-                         .by_driver = true};
+                         .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -5210,7 +5210,7 @@ SIM_ENTRY(cuStreamSynchronize, cuStreamSynchronize_ptsz, cuStreamSynchronize_pts
 CUresult acu_sim_entry_cuStreamSynchronize_ptsz(CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0),
                          .symbol = "cuStreamSynchronize_ptsz", .own_default = true,
-                         .by_driver = true};
+                         .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -5256,7 +5256,7 @@ CUresult acu_sim_entry_cuStreamUpdateCaptureDependencies_ptsz(CUstream hStream,
 SIM_ENTRY(cuStreamWaitEvent, cuStreamWaitEvent, cuStreamWaitEvent)
 CUresult acu_sim_entry_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamWaitEvent",
-                         .by_driver = true};
+                         .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
@@ -5268,7 +5268,7 @@ SIM_ENTRY(cuStreamWaitEvent, cuStreamWaitEvent_ptsz, cuStreamWaitEvent_ptsz)
 CUresult acu_sim_entry_cuStreamWaitEvent_ptsz(CUstream hStream, CUevent hEvent,
                                               unsigned int Flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cuStreamWaitEvent_ptsz",
-                         .own_default = true, .by_driver = true};
+                         .own_default = true, .by_driver = true, .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)

@@ -597,7 +597,8 @@ cudaError_t acu_sim_entry_cudaEventDestroy(cudaEvent_t event) {
 
 SIM_ENTRY(cudaEventElapsedTime, cudaEventElapsedTime, cudaEventElapsedTime)
 cudaError_t acu_sim_entry_cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaEventElapsedTime"};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaEventElapsedTime",
+                         .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
@@ -607,7 +608,8 @@ cudaError_t acu_sim_entry_cudaEventElapsedTime(float *ms, cudaEvent_t start, cud
 
 SIM_ENTRY(cudaEventQuery, cudaEventQuery, cudaEventQuery)
 cudaError_t acu_sim_entry_cudaEventQuery(cudaEvent_t event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaEventQuery"};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaEventQuery",
+                         .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -662,7 +664,8 @@ cudaError_t acu_sim_entry_cudaEventRecordWithFlags_ptsz(cudaEvent_t event, cudaS
 
 SIM_ENTRY(cudaEventSynchronize, cudaEventSynchronize, cudaEventSynchronize)
 cudaError_t acu_sim_entry_cudaEventSynchronize(cudaEvent_t event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaEventSynchronize"};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaEventSynchronize",
+                         .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
@@ -983,8 +986,8 @@ cudaError_t acu_sim_entry_cudaGetDeviceFlags(unsigned int *flags) {
 
 SIM_ENTRY(cudaGetDeviceProperties, cudaGetDeviceProperties, cudaGetDeviceProperties)
 cudaError_t acu_sim_entry_cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0),
-                         .symbol = "cudaGetDeviceProperties"};
+    acu_sim_call call = {.caller = __builtin_return_address(0), .symbol = "cudaGetDeviceProperties",
+                         .in_host_functions = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)

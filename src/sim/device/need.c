@@ -4,8 +4,6 @@
 #include "core/record.h"
 #include "sim/device/device.h"
 
-#include <string.h>
-
 /* Returns an error unless the driver is new enough for the runtime: it must have the same major
  * version, or a newer one. */
 static cudaError_t validate_machine(const acu_sim_config *config) {
@@ -30,31 +28,9 @@ static cudaError_t refuse_destroyed(void) {
                       "cudaSetDevice() or cuCtxSetCurrent()");
 }
 
-/* What a host function may call, as an H200's driver says (580.159.04): most functions that find
- * their context by a stream or an event, and three that need none. */
-static const char *const in_host_functions[] = {
-    "cuEventDestroy",       "cuEventElapsedTime", "cuEventQuery",
-    "cuEventRecord",        "cuMemsetD8Async",    "cuStreamGetCtx",
-    "cuStreamGetFlags",     "cuStreamGetId",      "cuStreamGetPriority",
-    "cuStreamIsCapturing",  "cuStreamQuery",      "cuStreamWaitEvent",
-    "cudaEventElapsedTime", "cudaEventQuery",     "cudaGetDeviceProperties",
-};
-
-/* Whether the call is of that name, or of one with a suffix like _v2 or _ptsz. */
-static bool is_call_of(const acu_sim_call *call, const char *name) {
-    const size_t length = strlen(name);
-    return call->symbol && !strncmp(call->symbol, name, length) &&
-           (!call->symbol[length] || call->symbol[length] == '_');
-}
-
 /* Whether a host function makes the call, and must not. */
 static bool is_forbidden(const acu_sim_thread *self) {
-    if (!self->in_callback)
-        return false;
-    for (size_t i = 0; i < sizeof in_host_functions / sizeof *in_host_functions; i++)
-        if (is_call_of(&self->call, in_host_functions[i]))
-            return false;
-    return true;
+    return self->in_callback && !self->call.in_host_functions;
 }
 
 static cudaError_t refuse_callback(void) {

@@ -27,6 +27,10 @@ cudaError_t acu_sim_cuGetProcAddress_v1(const char *symbol, void **pfn, int vers
                                         cuuint64_t flags);
 
 /* Adds a kernel's node, as cuGraphAddKernelNode() does, behind edges with data (NULL: plain). */
+/* Returns the copy that a node makes, as the runtime describes it, but in bytes also in arrays. */
+cudaError_t acu_sim_driver_copy_of_node(const CUDA_MEMCPY3D *copy,
+                                        struct cudaMemcpy3DParms *params);
+
 cudaError_t acu_sim_driver_add_kernel_node(CUgraphNode *node, CUgraph graph,
                                            const CUgraphNode *dependencies,
                                            const cudaGraphEdgeData *edges, size_t count,

@@ -121,6 +121,8 @@ static void borrow(const acu_sim_context *context) {
 
 cudaError_t acu_sim_require_with_stream(acu_sim_need need, CUstream handle) {
     const acu_sim_stream *stream = acu_sim_stream_named((cudaStream_t)handle);
+    if ((uintptr_t)handle <= (uintptr_t)CU_STREAM_PER_THREAD) /* host functions have no context */
+        acu_sim_self()->call.in_host_functions = false;
     borrow(stream ? stream->context : NULL);
     return acu_sim_require_by_driver(need);
 }

@@ -214,6 +214,22 @@ cudaError_t acu_sim_cuMemcpy3DAsync(const CUDA_MEMCPY3D *pCopy, CUstream hStream
     return copy_3d(pCopy, hStream, true);
 }
 
+/* Returns the pitch and the rows that the program gave, which CUDA reports of a node. */
+static void keep_rows(const side *s, struct cudaPitchedPtr *ptr) {
+    if (s->type != CU_MEMORYTYPE_ARRAY)
+        *ptr = (struct cudaPitchedPtr){.ptr = ptr->ptr, .pitch = s->pitch, .ysize = s->height};
+}
+
+cudaError_t acu_sim_driver_copy_of_node(const CUDA_MEMCPY3D *c, struct cudaMemcpy3DParms *params) {
+    const side to = SIDE(c, dst, c->dstZ, c->dstHeight), from = SIDE(c, src, c->srcZ, c->srcHeight);
+    const box b = {c->WidthInBytes, c->Height, c->Depth};
+    if (is_empty(&b) || params_of(&to, &from, &b, params) || !is_known(&to) || !is_known(&from))
+        return cudaErrorInvalidValue;
+    keep_rows(&to, &params->dstPtr);
+    keep_rows(&from, &params->srcPtr);
+    return cudaSuccess;
+}
+
 /* ---- copies between devices ---- */
 
 /* Finds the devices of two contexts. */

@@ -201,7 +201,7 @@ static cudaError_t make_op_of_type(acu_sim_graph *graph, struct cudaGraphNodePar
     case cudaGraphNodeTypeKernel:
         return acu_sim_kernel_node_op(&params->kernel, old, op);
     case cudaGraphNodeTypeMemcpy:
-        return acu_sim_copy_op(&params->memcpy.copyParams, op);
+        return acu_sim_copy_op(&params->memcpy.copyParams, acu_sim_self()->call.by_driver, op);
     case cudaGraphNodeTypeMemset:
         fill = fill_params(&params->memset);
         return acu_sim_fill_op(&fill, op);

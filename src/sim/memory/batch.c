@@ -214,7 +214,7 @@ static cudaError_t make_copies(acu_sim_batch *b) {
         const struct cudaMemcpy3DParms copy =
             acu_sim_copy_params(p->dsts[i], p->srcs[i], p->sizes[i], cudaMemcpyDefault);
         if (p->sizes[i])
-            SIM_TRY(acu_sim_copy_op(&copy, &b->copies[i]));
+            SIM_TRY(acu_sim_copy_op(&copy, false, &b->copies[i]));
     }
     return cudaSuccess;
 }

@@ -61,10 +61,24 @@ static bool is_in_blocks(const struct cudaMemcpy3DParms *copy) {
     return is_compressed(copy->dstArray) || is_compressed(copy->srcArray);
 }
 
+/* A pitch of 0 is that of rows that are as long as needed, and so are 0 rows those of a slice. */
+static void complete_rows(struct cudaPitchedPtr *ptr, const struct cudaPos *pos,
+                          const struct cudaExtent *extent) {
+    if (!ptr->pitch)
+        ptr->pitch = pos->x + extent->width;
+    if (!ptr->ysize)
+        ptr->ysize = pos->y + extent->height;
+}
+
 /* Returns the copy, of compressed arrays with an extent and positions that count blocks instead of
  * texels. In memory, pitch and rows are those of blocks. */
-static struct cudaMemcpy3DParms in_elements(const struct cudaMemcpy3DParms *copy, bool in_blocks) {
+static struct cudaMemcpy3DParms in_elements(const struct cudaMemcpy3DParms *copy, bool in_blocks,
+                                            bool in_bytes) {
     struct cudaMemcpy3DParms c = *copy;
+    if (in_bytes && !c.srcArray)
+        complete_rows(&c.srcPtr, &c.srcPos, &c.extent);
+    if (in_bytes && !c.dstArray)
+        complete_rows(&c.dstPtr, &c.dstPos, &c.extent);
     if (!in_blocks)
         return c;
     c.extent.width = (c.extent.width + SIM_BLOCK - 1) / SIM_BLOCK;
@@ -150,7 +164,7 @@ struct cudaMemcpy3DParms acu_sim_copy_describe(const acu_sim_op *op) {
 
 /* Returns the copy of an operation, with an extent in elements or blocks. */
 static struct cudaMemcpy3DParms elements_of(const acu_sim_op *op) {
-    return in_elements(&op->with.copy.params, op->with.copy.in_blocks);
+    return in_elements(&op->with.copy.params, op->with.copy.in_blocks, op->with.copy.in_bytes);
 }
 
 /* ---- validating ---- */
@@ -279,7 +293,7 @@ static cudaError_t refuse_empty(void) {
 /* Validates the box and lays both ends out. */
 static cudaError_t validate_box(const struct cudaMemcpy3DParms *params, bool in_bytes,
                                 acu_sim_layout *to, acu_sim_layout *from) {
-    const struct cudaMemcpy3DParms elements = in_elements(params, is_in_blocks(params)),
+    const struct cudaMemcpy3DParms elements = in_elements(params, is_in_blocks(params), in_bytes),
                                    *copy = &elements;
     const size_t unit = unit_of(copy, in_bytes);
     if (acu_sim_layout_is_empty(&params->extent))
@@ -429,8 +443,9 @@ static acu_sim_op *new_op(const struct cudaMemcpy3DParms *copy, const copy_optio
     return op;
 }
 
-cudaError_t acu_sim_copy_op(const struct cudaMemcpy3DParms *params, acu_sim_op **op) {
-    const copy_options options = {.async = true};
+cudaError_t acu_sim_copy_op(const struct cudaMemcpy3DParms *params, bool in_bytes,
+                            acu_sim_op **op) {
+    const copy_options options = {.async = true, .in_bytes = in_bytes};
     acu_sim_endpoint to, from;
     if (acu_sim_layout_is_empty(&params->extent))
         return refuse_empty();

@@ -36,8 +36,9 @@ cudaError_t acu_sim_copy_from_array(void *dst, cudaArray_const_t src, size_t wOf
  * does not exist, or memory without the rows. */
 cudaError_t acu_sim_copy_validate_shape(const struct cudaMemcpy3DParms *copy);
 
-/* Validates a copy and makes the operation of a node of it, which the caller owns. */
-cudaError_t acu_sim_copy_op(const struct cudaMemcpy3DParms *params, acu_sim_op **op);
+/* Validates a copy and makes the operation of a node of it, which the caller owns. With `in_bytes`
+ * a pitch of 0 is that of rows that are as long as needed, and 0 rows are those that are needed. */
+cudaError_t acu_sim_copy_op(const struct cudaMemcpy3DParms *params, bool in_bytes, acu_sim_op **op);
 /* Returns the parameters that CUDA reports of a copy's node: in whole elements, also where a part
  * of an element is copied. */
 struct cudaMemcpy3DParms acu_sim_copy_describe(const acu_sim_op *op);

@@ -1,8 +1,8 @@
 /* The faces of a cube. */
 #include "sim/memory/face.h"
 
-#include "sim/device/approximation.h"
 #include "sim/memory/coordinate.h"
+#include "sim/ptx/approximation.h"
 
 #include <math.h>
 

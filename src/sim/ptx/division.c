@@ -1,10 +1,11 @@
 /*
- * Each worker has a part of its own, from whose beginning it takes clusters. The first worker
- * begins with all of a window; a worker whose part is empty gets the second half of the largest
- * part. So workers are far apart in memory until the end: a processor reads lines ahead, and a line
- * that two workers write goes from one to the other. The next window begins when no part has any
- * cluster: a GPU begins blocks in their order, and programs count on what blocks have written that
- * come long before.
+ * Each worker has a part of its own, from whose beginning it takes clusters. A worker whose part is
+ * empty opens the next stretch of the grid, so workers are far apart in memory until the end: a
+ * processor reads lines ahead, and a line that two workers write goes from one to the other. From
+ * the first cluster that no worker has taken to the end of what is open there is at most a window:
+ * a GPU begins blocks in their order, and programs count on what blocks have written that come long
+ * before. A worker that may open nothing gets half of another part: of that which holds this first
+ * cluster, so that all go on, and at the end of the grid, of the largest.
  */
 #define _DEFAULT_SOURCE
 #include "sim/ptx/division.h"
@@ -15,8 +16,9 @@
 
 enum { LINE = 64 };
 
-/* What is left of a part. Both numbers change under the lock; who looks for the largest part reads
- * them without the lock. */
+/* What is left of a part. Both numbers change under its lock, and clusters come to it, or go to
+ * another one, under the division's lock, too. Under that, who reads them without the part's lock
+ * sees at most that more is left than there is. */
 typedef struct part {
     _Alignas(LINE) pthread_mutex_t lock;
     _Atomic uint64_t next, last;
@@ -26,9 +28,9 @@ struct ptx_division {
     bool in_order;
     unsigned workers;
     atomic_uint joined;
-    uint64_t count, window;
-    pthread_mutex_t opening;
-    _Atomic uint64_t opened; /* clusters of the windows that have begun; changes under the lock */
+    uint64_t count, window, stretch;
+    pthread_mutex_t lock;    /* is taken before that of a part */
+    _Atomic uint64_t opened; /* clusters that parts have, or had; changes under the lock */
     part parts[];
 };
 
@@ -43,14 +45,15 @@ ptx_division *acu_ptx_division_new(uint64_t count, unsigned workers, uint64_t wi
     division->in_order = in_order;
     division->workers = workers;
     division->count = count;
-    division->window = in_order || window > count ? count : window;
-    pthread_mutex_init(&division->opening, NULL);
+    division->window = window < count ? window : count;
+    division->stretch = division->window > workers ? division->window / workers : 1;
+    pthread_mutex_init(&division->lock, NULL);
     atomic_init(&division->joined, 0);
-    atomic_init(&division->opened, division->window);
+    atomic_init(&division->opened, in_order ? count : 0);
     for (unsigned n = 0; n < workers; n++) {
         pthread_mutex_init(&division->parts[n].lock, NULL);
         atomic_init(&division->parts[n].next, 0);
-        atomic_init(&division->parts[n].last, n ? 0 : division->window);
+        atomic_init(&division->parts[n].last, in_order && !n ? count : 0);
     }
     return division;
 }
@@ -60,12 +63,16 @@ void acu_ptx_division_free(ptx_division *division) {
         return;
     for (unsigned n = 0; n < division->workers; n++)
         pthread_mutex_destroy(&division->parts[n].lock);
-    pthread_mutex_destroy(&division->opening);
+    pthread_mutex_destroy(&division->lock);
     free(division);
 }
 
 unsigned acu_ptx_division_join(ptx_division *division) {
     return atomic_fetch_add(&division->joined, 1);
+}
+
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
 }
 
 /* Returns how many clusters the part has, which may be wrong while another worker changes it. */
@@ -75,16 +82,18 @@ static uint64_t left_of(const part *p) {
     return last > next ? last - next : 0;
 }
 
-/* Takes a piece from the part's beginning: a small one where little is left, which others may want.
- * Returns false, and writes nothing, where nothing is left. */
-static bool take_piece(part *p, uint64_t most, uint64_t *first, uint64_t *last) {
-    enum { OF_A_PART = 8 };
+/* Takes a piece from the part's beginning: a small one where little of the grid is left, which
+ * others may want. Returns false, and writes nothing, where nothing is left. */
+static bool take_piece(ptx_division *division, part *p, uint64_t most, uint64_t *first,
+                       uint64_t *last) {
+    enum { OF_THE_REST = 8 };
     pthread_mutex_lock(&p->lock);
     const uint64_t left = left_of(p);
     if (left) {
-        const uint64_t size = left / OF_A_PART;
+        const uint64_t rest = left + division->count - atomic_load(&division->opened);
+        const uint64_t size = rest < OF_THE_REST ? 1 : rest / OF_THE_REST;
         *first = atomic_load_explicit(&p->next, memory_order_relaxed);
-        *last = *first + (size > most ? most : size < 1 ? 1 : size);
+        *last = *first + least(size, least(most, left));
         atomic_store_explicit(&p->next, *last, memory_order_relaxed);
     }
     pthread_mutex_unlock(&p->lock);
@@ -109,56 +118,66 @@ static void move_half(part *from, part *to) {
     fill(to, last - moved, last);
 }
 
-/* Returns the largest part; NULL where all are empty. */
-static part *largest(ptx_division *division) {
-    part *found = NULL;
+/* What parts have together, of which some may be taken meanwhile. */
+typedef struct rest {
+    uint64_t first;           /* cluster; all that are open where no part has any */
+    part *of_first, *largest; /* NULL where no part has any */
+} rest;
+
+/* Returns what parts have; under the division's lock. */
+static rest find_rest(ptx_division *division) {
+    rest found = {.first = atomic_load(&division->opened)};
     uint64_t most = 0;
     for (unsigned n = 0; n < division->workers; n++) {
-        const uint64_t left = left_of(&division->parts[n]);
+        part *p = &division->parts[n];
+        const uint64_t next = atomic_load_explicit(&p->next, memory_order_relaxed);
+        const uint64_t left = left_of(p);
+        if (left && next < found.first) {
+            found.first = next;
+            found.of_first = p;
+        }
         if (left > most) {
             most = left;
-            found = &division->parts[n];
+            found.largest = p;
         }
     }
     return found;
 }
 
-/* Gives the next window to a part that is empty, unless another worker has begun one meanwhile. */
-static void open_window(ptx_division *division, part *to) {
-    pthread_mutex_lock(&division->opening);
-    const uint64_t first = atomic_load(&division->opened), left = division->count - first;
-    if (left && !largest(division)) {
-        const uint64_t last = first + (left < division->window ? left : division->window);
-        fill(to, first, last);
-        atomic_store(&division->opened, last);
+/* Gives clusters to a part that is empty: the next stretch where the window has room for it, or
+ * else half of another part. Returns false where none is left. */
+static bool refill(ptx_division *division, part *to) {
+    pthread_mutex_lock(&division->lock);
+    const rest found = find_rest(division);
+    const uint64_t opened = atomic_load(&division->opened);
+    const uint64_t end = opened + least(division->stretch, division->count - opened);
+    const bool has_room = end > opened && end - found.first <= division->window;
+    if (has_room) {
+        fill(to, opened, end);
+        atomic_store(&division->opened, end);
+    } else if (found.largest) {
+        move_half(end > opened ? found.of_first : found.largest, to);
     }
-    pthread_mutex_unlock(&division->opening);
+    pthread_mutex_unlock(&division->lock);
+    return has_room || found.largest;
 }
 
 bool acu_ptx_division_take(ptx_division *division, unsigned worker, uint64_t *first,
                            uint64_t *last) {
     enum { MOST = 128 };
     if (division->in_order)
-        return take_piece(&division->parts[0], 1, first, last);
+        return take_piece(division, &division->parts[0], 1, first, last);
     part *own = &division->parts[worker];
-    while (!take_piece(own, MOST, first, last)) {
-        const bool all = atomic_load(&division->opened) == division->count; /* before the parts */
-        part *from = largest(division);
-        if (from)
-            move_half(from, own);
-        else if (all)
+    while (!take_piece(division, own, MOST, first, last))
+        if (!refill(division, own))
             return false;
-        else
-            open_window(division, own);
-    }
     return true;
 }
 
-bool acu_ptx_division_is_empty(const ptx_division *division) {
-    if (atomic_load(&division->opened) < division->count)
-        return false;
-    for (unsigned n = 0; n < division->workers; n++)
-        if (left_of(&division->parts[n]))
-            return false;
-    return true;
+bool acu_ptx_division_is_empty(ptx_division *division) {
+    pthread_mutex_lock(&division->lock);
+    const bool empty =
+        atomic_load(&division->opened) == division->count && !find_rest(division).largest;
+    pthread_mutex_unlock(&division->lock);
+    return empty;
 }

@@ -9,7 +9,7 @@ typedef struct ptx_division ptx_division;
 
 /*
  * Returns `count` clusters for at most `workers` workers; NULL without memory. The caller frees
- * them. Clusters of a window, which is not 0, are taken before those of the next one. With
+ * them. No cluster is taken before one that comes a window, which is not 0, or more before it. With
  * `in_order` the workers take one cluster at a time, in the order of their numbers.
  */
 ptx_division *acu_ptx_division_new(uint64_t count, unsigned workers, uint64_t window,
@@ -26,6 +26,6 @@ bool acu_ptx_division_take(ptx_division *division, unsigned worker, uint64_t *fi
                            uint64_t *last);
 
 /* Returns whether none is left for a worker that has not joined. */
-bool acu_ptx_division_is_empty(const ptx_division *division);
+bool acu_ptx_division_is_empty(ptx_division *division);
 
 #endif

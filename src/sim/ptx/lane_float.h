@@ -2,7 +2,7 @@
 #ifndef ACU_SIM_PTX_LANE_FLOAT_H
 #define ACU_SIM_PTX_LANE_FLOAT_H
 
-#include "sim/device/approximation.h"
+#include "sim/ptx/approximation.h"
 
 #include <fenv.h>
 #include <math.h>

@@ -188,8 +188,8 @@ static inline uint16_t bf16_of_float(float value) {
     return (uint16_t)(value == value ? (bits + 0x7fff + (bits >> 16 & 1)) >> 16 : 0x7fff);
 }
 
-#define f16_rn(value)  _Generic((value), float : f16_of_float, default : f16_of_double)(value)
-#define bf16_rn(value) _Generic((value), float : bf16_of_float, default : bf16_of_double)(value)
+#define f16_rn(value)  _Generic((value), float: f16_of_float, default: f16_of_double)(value)
+#define bf16_rn(value) _Generic((value), float: bf16_of_float, default: bf16_of_double)(value)
 
 /* Return a double from which any rounding to fewer bits gives what the integer itself would: if it
  * is not exact its last bit is set. */

@@ -451,7 +451,8 @@ ptx_slot acu_ptx_source(ptx_lowering *l, const ptx_operand *o, ptx_type type) {
             return acu_ptx_clock(l, o, size);
         return acu_ptx_special(l, o, size);
     case PTX_VARIABLE:
-        if (o->has_index && !takes_addresses(l->instruction))
+        if (o->has_index && (!takes_addresses(l->instruction) ||
+                             strncmp(l->instruction->opcode, "cvta.to.", 8) == 0))
             acu_ptx_mismatch(l);
         if (!o->has_offset && !takes_addresses(l->instruction))
             acu_ptx_invalid(l, "An argument of instruction '%s' must be register, and not '%s'",

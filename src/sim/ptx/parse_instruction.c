@@ -194,7 +194,10 @@ static void read_list(ptx_parser *p, ptx_operand *o, ptx_operand_kind kind, cons
             all = more;
             room = MOST_ELEMENTS;
         }
-        read_operand(p, &all[count++]);
+        read_operand(p, &all[count]);
+        if (all[count].has_index && all[count].element_count) /* an index that is a register */
+            acu_ptx_parse_refuse(p);
+        count++;
         if (!acu_ptx_parse_accept(p, ","))
             break;
     }
@@ -220,15 +223,46 @@ static void read_generic(ptx_parser *p, ptx_operand *o) {
     o->offset = read_offset(p);
 }
 
-/* Reads the index behind an array's name: [4]. Elements are counted over all extents. */
+/* What makes 32 bits of an index of the type; NULL: no register of the type is an index. */
+static const char *const index_opcodes[PTX_SURFREF + 1] = {
+    [PTX_U8] = "cvt.u32.u8",   [PTX_S8] = "cvt.s32.s8",   [PTX_B8] = "cvt.u32.u8",
+    [PTX_U16] = "cvt.u32.u16", [PTX_S16] = "cvt.s32.s16", [PTX_B16] = "cvt.u32.u16",
+    [PTX_U32] = "mov.b32",     [PTX_S32] = "mov.b32",     [PTX_B32] = "mov.b32",
+    [PTX_U64] = "cvt.u32.u64", [PTX_S64] = "cvt.u32.u64", [PTX_B64] = "cvt.u32.u64",
+};
+
+/* Reads a register that is an index, and what is added to it. The operand has it as an element. */
+static void read_register_index(ptx_parser *p, ptx_operand *o) {
+    ptx_operand *index = acu_ptx_parse_alloc(p, sizeof *index);
+    *index = (ptx_operand){.kind = PTX_SINK, .place = p->text.place};
+    read_name(p, index, false);
+    if (index->kind != PTX_REGISTER)
+        acu_ptx_parse_fail(p, PTX_NOT_SIMULATED, index->place,
+                           "the simulator executes no index but a constant and a plain register");
+    if (!index_opcodes[index->type])
+        acu_ptx_parse_fail(p, PTX_INVALID, index->place,
+                           "An index must be an integer or bits, not of type %s",
+                           acu_ptx_type_name(index->type));
+    index->offset = read_offset(p);
+    o->elements = index;
+    o->element_count = 1;
+}
+
+/* Returns how many bytes ptxas counts for an element: a vector has several, and the bytes of an
+ * array without an extent are elements. */
+static uint64_t element_of(const ptx_variable *v) {
+    return v->size ? acu_ptx_type_size(v->type) : 1;
+}
+
+/* Reads the index behind an array's name: [4], [%r1 + 4]. Elements are counted over all extents. */
 static void read_index(ptx_parser *p, ptx_operand *o) {
     if (!o->variable->array)
         acu_ptx_parse_fail(p, PTX_INVALID, p->text.place, "Array indexing on non-array");
     acu_ptx_parse_expect(p, "[");
-    if (!acu_ptx_parse_is_constant(p))
-        acu_ptx_parse_fail(p, PTX_NOT_SIMULATED, p->text.place,
-                           "the simulator does not execute an index that is a register");
-    o->offset = (int64_t)(acu_ptx_parse_integer(p) * o->variable->element);
+    if (acu_ptx_parse_is_constant(p))
+        o->offset = (int64_t)(acu_ptx_parse_integer(p) * element_of(o->variable));
+    else
+        read_register_index(p, o);
     o->has_offset = o->has_index = true;
     acu_ptx_parse_expect(p, "]");
 }
@@ -393,6 +427,88 @@ static const char *read_opcode(ptx_parser *p) {
     return added.name;
 }
 
+static void add_instruction(ptx_parser *p, const ptx_instruction *i) {
+    ptx_function *f = p->function;
+    p->instructions = acu_ptx_parse_grow(p, p->instructions, f->instruction_count,
+                                         &p->instruction_room, sizeof *p->instructions);
+    p->instructions[f->instruction_count++] = *i;
+}
+
+static ptx_operand integer_operand(uint64_t value) {
+    return (ptx_operand){.kind = PTX_INTEGER, .bits = value};
+}
+
+/* Adds an instruction that the text does not have, with a result of the type, and returns that. */
+static ptx_operand compute(ptx_parser *p, const ptx_instruction *i, const char *opcode,
+                           ptx_type type, const ptx_operand *from, unsigned count) {
+    const ptx_register made = {.name = "index", .number = -1, .type = type, .elements = 1};
+    ptx_instruction added = {.opcode = opcode, .guard = -1, .place = i->place, .source = i->source};
+    const ptx_operand result = {.kind = PTX_REGISTER,
+                                .type = type,
+                                .number = acu_ptx_parse_new_register(p, made),
+                                .place = i->place};
+    added.operand_count = 1 + count;
+    added.operands = acu_ptx_parse_alloc(p, added.operand_count * sizeof *added.operands);
+    added.operands[0] = result;
+    for (unsigned n = 0; n < count; n++) {
+        added.operands[1 + n] = from[n];
+        added.operands[1 + n].place = i->place;
+    }
+    add_instruction(p, &added);
+    return result;
+}
+
+/* Computes the address of an element whose index is in a register, as ptxas does: index + offset,
+ * times the bytes of an element, are 32 bits, which are added to the array's address, whose sum is
+ * 32 bits in shared and local memory. */
+static ptx_operand address_of_element(ptx_parser *p, const ptx_instruction *i, const ptx_operand *o,
+                                      bool narrow) {
+    const ptx_operand *index = o->elements;
+    const uint64_t element = element_of(o->variable);
+    ptx_operand plain = *index;
+    plain.offset = 0;
+    const ptx_operand scaled[] = {compute(p, i, index_opcodes[index->type], PTX_B32, &plain, 1),
+                                  integer_operand(element),
+                                  integer_operand((uint32_t)((uint64_t)index->offset * element))};
+    const ptx_operand bytes = compute(p, i, "mad.lo.u32", PTX_B32, scaled, 3);
+    const ptx_operand array = {.kind = PTX_VARIABLE, .variable = o->variable};
+    const bool is_near = o->variable->space == PTX_SHARED || o->variable->space == PTX_LOCAL;
+    const ptx_type type = narrow || is_near ? PTX_B32 : PTX_B64;
+    const bool wide = type == PTX_B64;
+    const ptx_operand sum[] = {compute(p, i, wide ? "mov.u64" : "mov.u32", type, &array, 1),
+                               wide ? compute(p, i, "cvt.u64.u32", type, &bytes, 1) : bytes};
+    const ptx_operand at = compute(p, i, wide ? "add.u64" : "add.u32", type, sum, 2);
+    return wide || narrow ? at : compute(p, i, "cvt.u64.u32", PTX_B64, &at, 1);
+}
+
+static bool begins_with(const ptx_instruction *i, const char *word) {
+    return strncmp(i->opcode, word, strlen(word)) == 0;
+}
+
+/* Lets the instruction have a register in place of an element whose index is in a register. Where
+ * no element may be, it stays, and is refused as others are. */
+static void compute_elements(ptx_parser *p, ptx_instruction *i) {
+    const bool stores = begins_with(i, "st.");
+    const bool accesses = stores || begins_with(i, "ld.") || begins_with(i, "ldu.");
+    ptx_operand *o = i->operand_count > !stores ? &i->operands[!stores] : NULL;
+    if (!o || !o->has_index || !o->element_count)
+        return;
+    if (begins_with(i, "mapa.") || begins_with(i, "getctarank."))
+        acu_ptx_parse_fail(p, PTX_NOT_SIMULATED, o->place,
+                           "the simulator does not execute an index that is a register here");
+    if (!accesses && !begins_with(i, "mov.") &&
+        (!begins_with(i, "cvta.") || begins_with(i, "cvta.to.")))
+        return;
+    const size_t length = strlen(i->opcode);
+    const bool narrow = !accesses && strcmp(i->opcode + length - 2, "32") == 0;
+    const ptx_operand at = address_of_element(p, i, o, narrow);
+    *o = (ptx_operand){.kind = accesses ? PTX_ADDRESS : PTX_REGISTER,
+                       .is_register = accesses,
+                       .number = at.number,
+                       .type = at.type,
+                       .place = o->place};
+}
+
 void acu_ptx_parse_instruction(ptx_parser *p) {
     ptx_instruction i = {.place = p->text.place, .source = p->source};
     ptx_operand operands[MOST_OPERANDS];
@@ -414,12 +530,10 @@ void acu_ptx_parse_instruction(ptx_parser *p) {
             p->uses[n].operand = i.operands + (p->uses[n].operand - operands);
         }
     check_negations(p, &i);
+    compute_elements(p, &i);
     address_elements(&i);
     for (unsigned n = 0; n < i.operand_count; n++)
         if (operands[n].kind == PTX_FUNCTION && !calls)
             acu_ptx_parse_take_function(operands[n].function);
-    ptx_function *f = p->function;
-    p->instructions = acu_ptx_parse_grow(p, p->instructions, f->instruction_count,
-                                         &p->instruction_room, sizeof *p->instructions);
-    p->instructions[f->instruction_count++] = i;
+    add_instruction(p, &i);
 }

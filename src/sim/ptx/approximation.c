@@ -3,11 +3,10 @@
  * row linear programs leave one c1 and one c2, and a c0 of at most 26 bits, to which the function's
  * rounding is added. tests/ptx/approximations.c compares all floats with what the H200 returned.
  */
-#include "sim/device/approximation.h"
+#include "sim/ptx/approximation.h"
 
-#define ROW(c0, c1, c2)                                                                            \
-    { INT64_C(c0) * 16384 + 4047, c1, c2 }
-const approximation_row acu_sim_approximation_rcp[128] = {
+#define ROW(c0, c1, c2) {INT64_C(c0) * 16384 + 4047, c1, c2}
+const approximation_row acu_ptx_approximation_rcp[128] = {
     ROW(67108864, -65534, 2026), ROW(66588642, -64522, 1978), ROW(66076422, -63533, 1932),
     ROW(65572021, -62567, 1890), ROW(65075262, -61622, 1846), ROW(64585976, -60699, 1804),
     ROW(64103992, -59797, 1766), ROW(63629146, -58914, 1726), ROW(63161284, -58051, 1690),
@@ -53,9 +52,8 @@ const approximation_row acu_sim_approximation_rcp[128] = {
     ROW(33818641, -16643, 262),  ROW(33686019, -16513, 260)};
 #undef ROW
 
-#define ROW(c0, c1, c2)                                                                            \
-    { INT64_C(c0) * 16384 + -1, c1, c2 }
-const approximation_row acu_sim_approximation_rsqrt[128] = {
+#define ROW(c0, c1, c2) {INT64_C(c0) * 16384 + -1, c1, c2}
+const approximation_row acu_ptx_approximation_rsqrt[128] = {
     ROW(67108863, -65531, 3016), ROW(66590639, -64024, 2900), ROW(66084241, -62575, 2792),
     ROW(65589221, -61179, 2688), ROW(65105162, -59835, 2592), ROW(64631663, -58539, 2500),
     ROW(64168347, -57289, 2412), ROW(63714855, -56083, 2328), ROW(63270845, -54919, 2248),
@@ -101,9 +99,8 @@ const approximation_row acu_sim_approximation_rsqrt[128] = {
     ROW(33819689, -16775, 396),  ROW(33686281, -16578, 388)};
 #undef ROW
 
-#define ROW(c0, c1, c2)                                                                            \
-    { INT64_C(c0) * 32768 + -1, c1, c2 }
-const approximation_row acu_sim_approximation_sqrt[128] = {
+#define ROW(c0, c1, c2) {INT64_C(c0) * 32768 + -1, c1, c2}
+const approximation_row acu_ptx_approximation_sqrt[128] = {
     ROW(33554433, 65535, -1012), ROW(33815561, 65029, -988),  ROW(34074688, 64534, -964),
     ROW(34331859, 64051, -944),  ROW(34587118, 63578, -922),  ROW(34840507, 63116, -904),
     ROW(35092066, 62664, -886),  ROW(35341835, 62221, -868),  ROW(35589851, 61787, -848),
@@ -149,9 +146,8 @@ const approximation_row acu_sim_approximation_sqrt[128] = {
     ROW(66582513, 66054, -522),  ROW(66846207, 65794, -518)};
 #undef ROW
 
-#define ROW(c0, c1, c2)                                                                            \
-    { INT64_C(c0) * 8192 + 6114, c1, c2 }
-const approximation_row acu_sim_approximation_ex2[64] = {
+#define ROW(c0, c1, c2) {INT64_C(c0) * 8192 + 6114, c1, c2}
+const approximation_row acu_ptx_approximation_ex2[64] = {
     ROW(33554435, 22713, 494), ROW(33919818, 22960, 501), ROW(34289182, 23210, 506),
     ROW(34662565, 23463, 511), ROW(35040018, 23718, 518), ROW(35421577, 23977, 521),
     ROW(35807292, 24238, 527), ROW(36197209, 24502, 532), ROW(36591372, 24768, 541),
@@ -176,9 +172,8 @@ const approximation_row acu_sim_approximation_ex2[64] = {
     ROW(66385972, 44936, 980)};
 #undef ROW
 
-#define ROW(c0, c1, c2)                                                                            \
-    { INT64_C(c0) * 4096 + 837, c1, c2 }
-const approximation_row acu_sim_approximation_lg2[64] = {
+#define ROW(c0, c1, c2) {INT64_C(c0) * 4096 + 837, c1, c2}
+const approximation_row acu_ptx_approximation_lg2[64] = {
     ROW(7, 47272, -1454),        ROW(1501082, 46545, -1410),  ROW(2979248, 45840, -1370),
     ROW(4435178, 45156, -1330),  ROW(5869541, 44492, -1292),  ROW(7282962, 43847, -1254),
     ROW(8676044, 43221, -1220),  ROW(10049363, 42612, -1184), ROW(11403483, 42020, -1152),
@@ -203,9 +198,8 @@ const approximation_row acu_sim_approximation_lg2[64] = {
     ROW(66349508, 23823, -372)};
 #undef ROW
 
-#define ROW(c0, c1, c2)                                                                            \
-    { INT64_C(c0) * 4096 + 0, c1, c2 }
-const approximation_row acu_sim_approximation_sin[64] = {
+#define ROW(c0, c1, c2) {INT64_C(c0) * 4096 + 0, c1, c2}
+const approximation_row acu_ptx_approximation_sin[64] = {
     ROW(0, 25737, -14),          ROW(823463, 25730, -48),     ROW(1646436, 25706, -76),
     ROW(2468414, 25668, -110),   ROW(3288906, 25613, -137),   ROW(4107418, 25544, -171),
     ROW(4923453, 25459, -201),   ROW(5736526, 25358, -229),   ROW(6546141, 25243, -262),
@@ -230,9 +224,8 @@ const approximation_row acu_sim_approximation_sin[64] = {
     ROW(33544326, 632, -1265)};
 #undef ROW
 
-#define ROW(c0, c1, c2)                                                                            \
-    { INT64_C(c0) * 32768 + 0, c1, c2 }
-const approximation_row acu_sim_approximation_tanh[51] = {
+#define ROW(c0, c1, c2) {INT64_C(c0) * 32768 + 0, c1, c2}
+const approximation_row acu_ptx_approximation_tanh[51] = {
     ROW(65536, 16384, -2),         ROW(131070, 32766, -12),       ROW(262124, 65524, -104),
     ROW(524118, 65476, -164),      ROW(785858, 65394, -220),      ROW(1047212, 130584, -1272),
     ROW(1568268, 129952, -1776),   ROW(2086298, 129064, -2236),   ROW(2600310, 127944, -2704),

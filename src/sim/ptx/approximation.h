@@ -1,12 +1,12 @@
 /*
- * The results of `.approx`, bit for bit those of an H200: all its floats were compared. A row is
- * chosen by upper bits of the mantissa, and the 17 bits x behind them are put into c0 + c1 x +
- * c2 x^2, in integers; bits behind the 24 of a result are cut off. Operands and results are doubles
- * here, so that subnormal floats have all their bits, too; who calls flushes and rounds them.
- * Everything is without branches, so that compilers make vector instructions of it.
+ * What a GPU approximates, bit for bit as an H200 (docs/internals/ptx_approximations.md): upper
+ * bits of a number choose a row, and the 17 bits x behind them go into c0 + c1 x + c2 x^2, of which
+ * the first 24 bits are the result. Operands and results are doubles, so that subnormal floats have
+ * all their bits; who calls flushes and rounds them. Functions have no branches, so that compilers
+ * make vector instructions of them.
  */
-#ifndef ACU_SIM_DEVICE_APPROXIMATION_H
-#define ACU_SIM_DEVICE_APPROXIMATION_H
+#ifndef ACU_SIM_PTX_APPROXIMATION_H
+#define ACU_SIM_PTX_APPROXIMATION_H
 
 #include <math.h>
 #include <stdbool.h>
@@ -19,13 +19,13 @@ typedef struct {
 } approximation_row;
 
 /* The rows of roots are those of even exponents, and then those of odd ones. */
-extern const approximation_row acu_sim_approximation_rcp[128];
-extern const approximation_row acu_sim_approximation_rsqrt[128];
-extern const approximation_row acu_sim_approximation_sqrt[128];
-extern const approximation_row acu_sim_approximation_ex2[64];
-extern const approximation_row acu_sim_approximation_lg2[64];
-extern const approximation_row acu_sim_approximation_sin[64];
-extern const approximation_row acu_sim_approximation_tanh[51];
+extern const approximation_row acu_ptx_approximation_rcp[128];
+extern const approximation_row acu_ptx_approximation_rsqrt[128];
+extern const approximation_row acu_ptx_approximation_sqrt[128];
+extern const approximation_row acu_ptx_approximation_ex2[64];
+extern const approximation_row acu_ptx_approximation_lg2[64];
+extern const approximation_row acu_ptx_approximation_sin[64];
+extern const approximation_row acu_ptx_approximation_tanh[51];
 
 static inline uint64_t approx_bits(double x) {
     uint64_t bits;
@@ -53,8 +53,8 @@ static inline double approx_power(int64_t n) {
     return approx_double((uint64_t)(n + 1023) << 52);
 }
 
-/* Returns what a GPU takes for x^2 / 2^19: the sum of the products of two bits of x, without those
- * below 2^18. All products of the upper 7 bits are in it. */
+/* Returns what a GPU takes for x^2 / 2^19: of the square's terms (a bit's square, or twice the
+ * product of two bits) those from 2^19 on. All terms of the upper 7 bits are. */
 static inline uint32_t approx_square(uint32_t x) {
     const uint32_t high = x >> 10, low = x & 0x3ff;
     uint32_t sum = 2 * high * high;
@@ -77,7 +77,7 @@ static inline double approx_cut(int64_t sum) {
 /* Returns 1 / x. */
 static inline double approx_rcp(double x) {
     const uint32_t m = approx_mantissa(x);
-    const int64_t sum = approx_sum(&acu_sim_approximation_rcp[m >> 16], (m & 0xffff) << 1);
+    const int64_t sum = approx_sum(&acu_ptx_approximation_rcp[m >> 16], (m & 0xffff) << 1);
     const double result = approx_cut(sum) * approx_power(-40 - approx_exponent(x));
     return x != x ? x : copysign(x == 0 ? INFINITY : fabs(x) == INFINITY ? 0 : result, x);
 }
@@ -93,7 +93,7 @@ static inline uint32_t approx_root_row(double x, int64_t *half) {
 static inline double approx_rsqrt(double x) {
     int64_t half;
     const uint32_t row = approx_root_row(x, &half), m = approx_mantissa(x);
-    const int64_t sum = approx_sum(&acu_sim_approximation_rsqrt[row], m & 0x1ffff);
+    const int64_t sum = approx_sum(&acu_ptx_approximation_rsqrt[row], m & 0x1ffff);
     const double part = row == 0 && m == 0 ? 0x1p40 : approx_cut(sum); /* of powers of 4 */
     const double result = part * approx_power(-40 - half);
     return x > 0 ? x == INFINITY ? 0 : result : x == 0 ? copysign(INFINITY, x) : NAN;
@@ -102,7 +102,7 @@ static inline double approx_rsqrt(double x) {
 static inline double approx_sqrt(double x) {
     int64_t half;
     const uint32_t row = approx_root_row(x, &half), m = approx_mantissa(x);
-    const int64_t sum = approx_sum(&acu_sim_approximation_sqrt[row], m & 0x1ffff);
+    const int64_t sum = approx_sum(&acu_ptx_approximation_sqrt[row], m & 0x1ffff);
     const double result = approx_cut(sum) * approx_power(half - 40);
     return x > 0 && x < INFINITY ? result : x == 0 || x == INFINITY ? x : NAN;
 }
@@ -114,7 +114,7 @@ static inline double approx_ex2(double x) {
     const int32_t number = (int32_t)(fabs(near) * 0x1p23);
     const int32_t below = number & 0x7fffff ? ~number : -number, bits = near < 0 ? below : number;
     const uint32_t m = (uint32_t)bits & 0x7fffff;
-    const int64_t sum = approx_sum(&acu_sim_approximation_ex2[m >> 17], m & 0x1ffff);
+    const int64_t sum = approx_sum(&acu_ptx_approximation_ex2[m >> 17], m & 0x1ffff);
     const double result = approx_cut(sum) * approx_power((bits >> 23) - 38);
     return x != x ? x : result;
 }
@@ -123,7 +123,7 @@ static inline double approx_ex2(double x) {
  * complement, which lacks 1 in the last place. */
 static inline double approx_lg2_positive(double x) {
     const uint32_t m = approx_mantissa(x);
-    const int64_t sum = approx_sum(&acu_sim_approximation_lg2[m >> 17], m & 0x1ffff) +
+    const int64_t sum = approx_sum(&acu_ptx_approximation_lg2[m >> 17], m & 0x1ffff) +
                         approx_exponent(x) * (INT64_C(1) << 38);
     const double result = approx_cut((sum < 0 ? ~sum : sum) >> 2) * 0x1p-36;
     return x == 1 ? 0 : sum < 0 ? -result : result;
@@ -138,7 +138,7 @@ static inline double approx_lg2(double x) {
  * quarter. In every other quarter it goes back, by the complement of the other bits. */
 static inline double approx_sin_of_turns(uint32_t turns) {
     const uint32_t back = -(turns >> 23 & 1), m = (turns ^ back) & 0x7fffff;
-    const int64_t sum = approx_sum(&acu_sim_approximation_sin[m >> 17], m & 0x1ffff);
+    const int64_t sum = approx_sum(&acu_ptx_approximation_sin[m >> 17], m & 0x1ffff);
     const double result = approx_cut(sum) * 0x1p-37;
     return turns & 0x1000000 ? -result : result;
 }
@@ -169,7 +169,7 @@ static inline double approx_tanh(double x) {
     const int64_t exponent = approx_exponent(x);
     const int64_t n = exponent < -8 ? 0 : exponent > 2 ? 10 : exponent + 8;
     const uint32_t m = approx_mantissa(x), row = first[n] + (m >> (23 - more[n]));
-    const int64_t sum = approx_sum(&acu_sim_approximation_tanh[row], m >> (6 - more[n]) & 0x1ffff);
+    const int64_t sum = approx_sum(&acu_ptx_approximation_tanh[row], m >> (6 - more[n]) & 0x1ffff);
     const double result = exponent > 2 ? 1 : approx_cut(sum) * 0x1p-39;
     return exponent < -8 || x != x ? x : copysign(result, x);
 }
