@@ -1,5 +1,5 @@
 /*
- * Approximations, whose results are those of sim/device/approximation.h for every float. Of each
+ * Approximations, whose results are those of sim/ptx/approximation.h for every float. Of each
  * operand lanes of 32 bits find the row, x, and what the sum is multiplied by; two vectors share
  * the computation of x^2, of 16 bits. Then lanes of 64 bits gather the row and compute the sum, as
  * doubles, which have all its bits.
@@ -56,13 +56,13 @@ static void fill_keys(void) {
 /* A logarithm is computed as four times as much, of which the fraction is cut off; an eighth more
  * makes no difference to that, and has it cut off of negative ones as of their complement. */
 static void fill_tables(void) {
-    fill(RCP, 128, acu_sim_approximation_rcp, 0, 0x1p-41, 0);
-    fill(RSQRT, 128, acu_sim_approximation_rsqrt, 64, 0x1p-40, 0);
-    fill(SQRT, 128, acu_sim_approximation_sqrt, 64, 0x1p-40, 0);
-    fill(EX2, 64, acu_sim_approximation_ex2, 0, 0x1p-38, 0);
-    fill(LG2, 64, acu_sim_approximation_lg2, 0, 0x1p-2, 0.5);
-    fill(SIN, 64, acu_sim_approximation_sin, 0, 0x1p-37, 0);
-    fill(TANH, ROWS - TANH, acu_sim_approximation_tanh, 0, 0x1p-39, 0);
+    fill(RCP, 128, acu_ptx_approximation_rcp, 0, 0x1p-41, 0);
+    fill(RSQRT, 128, acu_ptx_approximation_rsqrt, 64, 0x1p-40, 0);
+    fill(SQRT, 128, acu_ptx_approximation_sqrt, 64, 0x1p-40, 0);
+    fill(EX2, 64, acu_ptx_approximation_ex2, 0, 0x1p-38, 0);
+    fill(LG2, 64, acu_ptx_approximation_lg2, 0, 0x1p-2, 0.5);
+    fill(SIN, 64, acu_ptx_approximation_sin, 0, 0x1p-37, 0);
+    fill(TANH, ROWS - TANH, acu_ptx_approximation_tanh, 0, 0x1p-39, 0);
     fill_keys();
 }
 
