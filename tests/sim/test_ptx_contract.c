@@ -64,6 +64,23 @@ static const struct {
     {"mov.f32 %n, 0f3F800800; mul.f32 %m, %n, %a; call f; sub.f32 %s, %m, %c;", ONCE},
     {"ld.param.f32 %n, [q]; mul.f32 %m, %a, %n; @!%p exit; sub.f32 %s, %m, %c;", ONCE},
     {"mul.f32 %m, %a, 0f3F800800; @!%p bra L; st.global.f32 [%d+4], %m; L: sub.f32 %s, %m, %c;", 0},
+    /* A quotient by a constant is a product with its rounded reciprocal: 1/255 is 0x3b808081. */
+    {"div.approx.f32 %s, %one, 0f437F0000;", 0x3b808081},
+    {"div.approx.ftz.f32 %s, %one, 0f437F0000;", 0x3b808081},
+    {"div.full.f32 %s, %one, 255.0;", 0x3b808081},
+    {"mov.f32 %n, 0f437F0000; div.full.ftz.f32 %s, %one, %n;", 0x3b808081},
+    {"div.approx.f32 %s, %one, 0fFF000000;", 0x80000000},
+    {"div.approx.ftz.f32 %s, %one, 0f80000001;", 0xff800000},
+    {"div.full.f32 %s, %one, 0f7E800000;", 0x00800000},
+    {"div.full.f32 %m, %a, 0f3F7FF00F; sub.f32 %s, %m, %c;", 0xb5500e00},
+    {"div.full.f32 %m, %a, 0f3F7FF00F; sub.rn.f32 %s, %m, %c;", 0xb5600000},
+    /* So is a quotient that flushes, with the approximation of the reciprocal. */
+    {"rcp.approx.ftz.f32 %n, %a; neg.f32 %t, %a; fma.rn.ftz.f32 %t, %c, %n, %t; "
+     "div.approx.ftz.f32 %m, %c, %a; sub.ftz.f32 %s, %m, %a; sub.rn.f32 %s, %s, %t;",
+     0},
+    {"rcp.approx.ftz.f32 %n, %a; mul.rn.ftz.f32 %t, %c, %n; sub.rn.f32 %t, %t, %a; "
+     "div.approx.ftz.f32 %m, %c, %a; sub.rn.ftz.f32 %s, %m, %a; sub.rn.f32 %s, %s, %t;",
+     0},
     /* Other types: the same with another number. */
     {"fma.rn.f64 %x, %one64, 0d3E40000000000000, %one64; mul.f64 %y, %x, %x; "
      "add.f64 %z, %y, 0dBFF0000004000000; cvt.rn.f32.f64 %s, %z;",
