@@ -81,6 +81,11 @@ static const struct {
     {"rcp.approx.ftz.f32 %n, %a; mul.rn.ftz.f32 %t, %c, %n; sub.rn.f32 %t, %t, %a; "
      "div.approx.ftz.f32 %m, %c, %a; sub.rn.ftz.f32 %s, %m, %a; sub.rn.f32 %s, %s, %t;",
      0},
+    /* Without a limit of the divisor only one that was an integer is known to be in the range. */
+    {"cvt.rzi.s32.f32 %r, 0f40E00000; cvt.rn.f32.s32 %t, %r; rcp.approx.ftz.f32 %n, %t; "
+     "fma.rn.f32 %n, %c, %n, %minus; div.full.f32 %m, %c, %t; sub.f32 %s, %m, %c; "
+     "sub.rn.f32 %s, %s, %n;",
+     0},
     /* Other types: the same with another number. */
     {"fma.rn.f64 %x, %one64, 0d3E40000000000000, %one64; mul.f64 %y, %x, %x; "
      "add.f64 %z, %y, 0dBFF0000004000000; cvt.rn.f32.f64 %s, %z;",
@@ -120,7 +125,8 @@ TEST(products_that_sums_take_in) {
         snprintf(text, sizeof text,
                  HEAD
                  ".func f() {\nret;\n}\n.entry k(.param .u64 p, .param .f32 q) {\n"
-                 ".reg .f32 %%a, %%c, %%minus, %%one, %%m, %%n, %%s, %%t; .reg .b64 %%d;\n"
+                 ".reg .f32 %%a, %%c, %%minus, %%one, %%m, %%n, %%s, %%t; .reg .b64 %%d; .reg .b32 "
+                 "%%r;\n"
                  ".reg .f64 %%x, %%y, %%z, %%one64; .reg .b16 %%h, %%i, %%j, %%k; .reg .pred %%p;\n"
                  "ld.param.u64 %%d, [p];\nld.global.f32 %%a, [%%d];\n"
                  "ld.global.f32 %%c, [%%d+4];\nld.global.f32 %%minus, [%%d+8];\n"

@@ -7,7 +7,8 @@
  * - A product whose use is in another basic block, or behind a call, stays a product, unless one of
  * its factors is a constant or a parameter of the kernel, which needs no register.
  * - `div.approx` and `div.full` by a constant are products with its reciprocal, rounded to nearest.
- * - `div.approx.ftz` is a product with the approximation of the reciprocal, unless it divides 1.
+ * - `div.approx.ftz` is a product with the approximation of the reciprocal, unless it divides 1. So
+ * are `div.full` and what does not flush, but here only by what was an integer.
  */
 #include "sim/ptx/contract.h"
 
@@ -134,18 +135,42 @@ static float float_of(const ptx_operand *constant) {
     return constant->type == PTX_F32 ? number : (float)wide;
 }
 
-/* Returns whether the instruction is a quotient that sums take in: the product with a reciprocal.
+/* Returns whether the operand is 0 or from 1 to 2^64 because an integer was made a float. */
+static bool is_from_integer(const contraction *c, const ptx_operand *o) {
+    if (o->kind != PTX_REGISTER || o->negated || o->has_component)
+        return false;
+    const value *v = &c->values[o->number];
+    const ptx_instruction *i = v->written == 1 ? &c->f->instructions[v->at] : NULL;
+    static const char *const made[] = {"cvt.rn.f32.s32", "cvt.rn.f32.u32", "cvt.rn.f32.s64",
+                                       "cvt.rn.f32.u64"};
+    for (size_t n = 0; i && i->guard < 0 && n < sizeof made / sizeof *made; n++)
+        if (strcmp(i->opcode, made[n]) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * Returns whether the instruction is a quotient that sums take in: the product with a reciprocal.
+ * Of a divisor that can be subnormal or above 2^126 those that multiply both numbers are left out.
  */
 static bool is_quotient(const contraction *c, const ptx_instruction *i) {
-    if (i->operand_count != 3 || strcmp(i->opcode, "div.approx.ftz.f32") != 0)
+    if (i->operand_count != 3 || !acu_ptx_is(i, "div"))
+        return false;
+    const bool flushes = strcmp(i->opcode, "div.approx.ftz.f32") == 0;
+    const bool others = strcmp(i->opcode, "div.approx.f32") == 0 ||
+                        strcmp(i->opcode, "div.full.f32") == 0 ||
+                        strcmp(i->opcode, "div.full.ftz.f32") == 0;
+    if (!flushes && !(others && is_from_integer(c, &i->operands[2])))
         return false;
     const ptx_operand *constant = constant_of(c, &i->operands[1]);
-    return !constant || fabsf(float_of(constant)) != 1;
+    return !flushes || !constant || fabsf(float_of(constant)) != 1;
 }
 
 /* Returns what follows the words of a product, or of a quotient that is one; or NULL. */
 static const char *rest_of_product(const contraction *c, const ptx_instruction *i) {
-    return is_quotient(c, i) ? ".ftz.f32" : rest_of(i, "mul");
+    if (is_quotient(c, i))
+        return strstr(i->opcode, ".ftz") ? ".ftz.f32" : ".f32";
+    return rest_of(i, "mul");
 }
 
 static bool is_register(const ptx_operand *o, unsigned number) {
