@@ -64,6 +64,28 @@ static const struct {
     {"mov.f32 %n, 0f3F800800; mul.f32 %m, %n, %a; call f; sub.f32 %s, %m, %c;", ONCE},
     {"ld.param.f32 %n, [q]; mul.f32 %m, %a, %n; @!%p exit; sub.f32 %s, %m, %c;", ONCE},
     {"mul.f32 %m, %a, 0f3F800800; @!%p bra L; st.global.f32 [%d+4], %m; L: sub.f32 %s, %m, %c;", 0},
+    /* A quotient by a constant is a product with its rounded reciprocal: 1/255 is 0x3b808081. */
+    {"div.approx.f32 %s, %one, 0f437F0000;", 0x3b808081},
+    {"div.approx.ftz.f32 %s, %one, 0f437F0000;", 0x3b808081},
+    {"div.full.f32 %s, %one, 255.0;", 0x3b808081},
+    {"mov.f32 %n, 0f437F0000; div.full.ftz.f32 %s, %one, %n;", 0x3b808081},
+    {"div.approx.f32 %s, %one, 0fFF000000;", 0x80000000},
+    {"div.approx.ftz.f32 %s, %one, 0f80000001;", 0xff800000},
+    {"div.full.f32 %s, %one, 0f7E800000;", 0x00800000},
+    {"div.full.f32 %m, %a, 0f3F7FF00F; sub.f32 %s, %m, %c;", 0xb5500e00},
+    {"div.full.f32 %m, %a, 0f3F7FF00F; sub.rn.f32 %s, %m, %c;", 0xb5600000},
+    /* So is a quotient that flushes, with the approximation of the reciprocal. */
+    {"rcp.approx.ftz.f32 %n, %a; neg.f32 %t, %a; fma.rn.ftz.f32 %t, %c, %n, %t; "
+     "div.approx.ftz.f32 %m, %c, %a; sub.ftz.f32 %s, %m, %a; sub.rn.f32 %s, %s, %t;",
+     0},
+    {"rcp.approx.ftz.f32 %n, %a; mul.rn.ftz.f32 %t, %c, %n; sub.rn.f32 %t, %t, %a; "
+     "div.approx.ftz.f32 %m, %c, %a; sub.rn.ftz.f32 %s, %m, %a; sub.rn.f32 %s, %s, %t;",
+     0},
+    /* Without a limit of the divisor only one that was an integer is known to be in the range. */
+    {"cvt.rzi.s32.f32 %r, 0f40E00000; cvt.rn.f32.s32 %t, %r; rcp.approx.ftz.f32 %n, %t; "
+     "fma.rn.f32 %n, %c, %n, %minus; div.full.f32 %m, %c, %t; sub.f32 %s, %m, %c; "
+     "sub.rn.f32 %s, %s, %n;",
+     0},
     /* Other types: the same with another number. */
     {"fma.rn.f64 %x, %one64, 0d3E40000000000000, %one64; mul.f64 %y, %x, %x; "
      "add.f64 %z, %y, 0dBFF0000004000000; cvt.rn.f32.f64 %s, %z;",
@@ -103,7 +125,8 @@ TEST(products_that_sums_take_in) {
         snprintf(text, sizeof text,
                  HEAD
                  ".func f() {\nret;\n}\n.entry k(.param .u64 p, .param .f32 q) {\n"
-                 ".reg .f32 %%a, %%c, %%minus, %%one, %%m, %%n, %%s, %%t; .reg .b64 %%d;\n"
+                 ".reg .f32 %%a, %%c, %%minus, %%one, %%m, %%n, %%s, %%t; .reg .b64 %%d; .reg .b32 "
+                 "%%r;\n"
                  ".reg .f64 %%x, %%y, %%z, %%one64; .reg .b16 %%h, %%i, %%j, %%k; .reg .pred %%p;\n"
                  "ld.param.u64 %%d, [p];\nld.global.f32 %%a, [%%d];\n"
                  "ld.global.f32 %%c, [%%d+4];\nld.global.f32 %%minus, [%%d+8];\n"

@@ -6,12 +6,16 @@
  * additions that could take them in. Of two products, an addition takes in its first operand.
  * - A product whose use is in another basic block, or behind a call, stays a product, unless one of
  * its factors is a constant or a parameter of the kernel, which needs no register.
+ * - `div.approx` and `div.full` by a constant are products with its reciprocal, rounded to nearest.
+ * - `div.approx.ftz` is a product with the approximation of the reciprocal, unless it divides 1. So
+ * are `div.full` and what does not flush, but here only by what was an integer.
  */
 #include "sim/ptx/contract.h"
 
 #include "sim/ptx/lower.h"
 #include "sim/ptx/registers.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +114,65 @@ static bool fits(const char *sum, const char *product) {
     return strncmp(sum, product, before) == 0 && strcmp(sat ? sat + 4 : "", product + before) == 0;
 }
 
+/* Returns the constant that the operand is, or its register has, or NULL. */
+static const ptx_operand *constant_of(const contraction *c, const ptx_operand *o) {
+    if (o->kind == PTX_FLOAT)
+        return o;
+    if (o->kind != PTX_REGISTER || o->negated || o->has_component)
+        return NULL;
+    const value *v = &c->values[o->number];
+    const ptx_instruction *i = v->written == 1 ? &c->f->instructions[v->at] : NULL;
+    bool is_mov = i && i->guard < 0 && i->operand_count == 2 && acu_ptx_is(i, "mov");
+    return is_mov && i->operands[1].kind == PTX_FLOAT ? &i->operands[1] : NULL;
+}
+
+static float float_of(const ptx_operand *constant) {
+    uint32_t word = (uint32_t)constant->bits;
+    float number;
+    double wide;
+    memcpy(&number, &word, sizeof number);
+    memcpy(&wide, &constant->bits, sizeof wide);
+    return constant->type == PTX_F32 ? number : (float)wide;
+}
+
+/* Returns whether the operand is 0 or from 1 to 2^64 because an integer was made a float. */
+static bool is_from_integer(const contraction *c, const ptx_operand *o) {
+    if (o->kind != PTX_REGISTER || o->negated || o->has_component)
+        return false;
+    const value *v = &c->values[o->number];
+    const ptx_instruction *i = v->written == 1 ? &c->f->instructions[v->at] : NULL;
+    static const char *const made[] = {"cvt.rn.f32.s32", "cvt.rn.f32.u32", "cvt.rn.f32.s64",
+                                       "cvt.rn.f32.u64"};
+    for (size_t n = 0; i && i->guard < 0 && n < sizeof made / sizeof *made; n++)
+        if (strcmp(i->opcode, made[n]) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * Returns whether the instruction is a quotient that sums take in: the product with a reciprocal.
+ * Of a divisor that can be subnormal or above 2^126 those that multiply both numbers are left out.
+ */
+static bool is_quotient(const contraction *c, const ptx_instruction *i) {
+    if (i->operand_count != 3 || !acu_ptx_is(i, "div"))
+        return false;
+    const bool flushes = strcmp(i->opcode, "div.approx.ftz.f32") == 0;
+    const bool others = strcmp(i->opcode, "div.approx.f32") == 0 ||
+                        strcmp(i->opcode, "div.full.f32") == 0 ||
+                        strcmp(i->opcode, "div.full.ftz.f32") == 0;
+    if (!flushes && !(others && is_from_integer(c, &i->operands[2])))
+        return false;
+    const ptx_operand *constant = constant_of(c, &i->operands[1]);
+    return !flushes || !constant || fabsf(float_of(constant)) != 1;
+}
+
+/* Returns what follows the words of a product, or of a quotient that is one; or NULL. */
+static const char *rest_of_product(const contraction *c, const ptx_instruction *i) {
+    if (is_quotient(c, i))
+        return strstr(i->opcode, ".ftz") ? ".ftz.f32" : ".f32";
+    return rest_of(i, "mul");
+}
+
 static bool is_register(const ptx_operand *o, unsigned number) {
     return o->kind == PTX_REGISTER && o->number == number;
 }
@@ -177,6 +240,8 @@ static bool keeps(contraction *c, const ptx_operand *o, uint32_t from, uint32_t 
 /* Returns whether the value of the product is there at the sum, which may take it in from there. */
 static bool is_in_reach(contraction *c, const ptx_instruction *product, uint32_t from,
                         uint32_t at) {
+    if (is_quotient(c, product))
+        return are_together(c, from, at) && keeps(c, &product->operands[1], from, at);
     if (!are_together(c, from, at) &&
         !((is_constant(c, &product->operands[1]) || is_constant(c, &product->operands[2])) &&
           comes_before(c, from, at)))
@@ -191,7 +256,7 @@ static bool can_take(contraction *c, uint32_t at, unsigned number) {
     uint32_t from = c->values[number].at;
     const ptx_instruction *i = &c->f->instructions[at], *product = &c->f->instructions[from];
     const char *rest = c->taken[at] == NONE ? rest_of_sum(i) : NULL;
-    if (!rest || i->operand_count != 3 || !fits(rest, product->opcode + strlen("mul")))
+    if (!rest || i->operand_count != 3 || !fits(rest, rest_of_product(c, product)))
         return false;
     bool first = is_register(&i->operands[1], number),
          second = is_register(&i->operands[2], number);
@@ -206,9 +271,9 @@ static bool is_product(contraction *c, const ptx_operand *o, bool only) {
         return false;
     const value *v = &c->values[o->number];
     const ptx_instruction *i = v->written == 1 ? &c->f->instructions[v->at] : NULL;
-    if (!i || i->guard >= 0 || i->operand_count != 3 || !is_plain(rest_of(i, "mul")))
+    if (!i || i->guard >= 0 || i->operand_count != 3 || !is_plain(rest_of_product(c, i)))
         return false;
-    if (only && c->uses[v->uses].next != NONE)
+    if ((only || is_quotient(c, i)) && c->uses[v->uses].next != NONE)
         return false;
     unsigned uses = 0;
     for (uint32_t n = v->uses; n != NONE; n = c->uses[n].next)
@@ -220,6 +285,37 @@ static bool is_product(contraction *c, const ptx_operand *o, bool only) {
 
 /* ---- contracting ---- */
 
+/* Makes a quotient by a constant a product, where one product does it. */
+static void divide_by_constant(contraction *c, ptx_instruction *i, ptx_arena *arena) {
+    const bool flushes = strstr(i->opcode, ".ftz") != NULL;
+    const ptx_operand *constant = constant_of(c, &i->operands[2]);
+    const float divisor = constant ? float_of(constant) : NAN;
+    const bool is_tiny = fabsf(divisor) < 0x1p-126f, is_large = fabsf(divisor) > 0x1p126f;
+    if (isnan(divisor) || (is_tiny && !flushes) || (is_large && acu_ptx_is(i, "div.full")))
+        return;
+    ptx_operand *operands = acu_ptx_arena_copy(arena, i->operands, 3 * sizeof *operands);
+    if (!operands) {
+        c->no_memory = true;
+        return;
+    }
+    const float reciprocal = is_tiny    ? copysignf(INFINITY, divisor)
+                             : is_large ? copysignf(0, divisor)
+                                        : 1 / divisor;
+    uint32_t word;
+    memcpy(&word, &reciprocal, sizeof word);
+    operands[2] = (ptx_operand){.kind = PTX_FLOAT, .type = PTX_F32, .bits = word};
+    i->operands = operands;
+    i->opcode = flushes ? "mul.ftz.f32" : "mul.f32";
+}
+
+static void divide_by_constants(contraction *c, ptx_arena *arena) {
+    for (uint32_t at = 0; at < c->f->instruction_count && !c->no_memory; at++) {
+        ptx_instruction *i = &c->f->instructions[at];
+        if (i->operand_count == 3 && (acu_ptx_is(i, "div.approx") || acu_ptx_is(i, "div.full")))
+            divide_by_constant(c, i, arena);
+    }
+}
+
 /* Makes the operand its negative. */
 static void negate(ptx_operand *o) {
     if (o->kind == PTX_FLOAT)
@@ -228,11 +324,24 @@ static void negate(ptx_operand *o) {
         o->negated = !o->negated;
 }
 
+/* Makes a quotient, whose only use took it in, the reciprocal of its divisor. */
+static void leave_reciprocal(contraction *c, ptx_instruction *quotient, ptx_arena *arena) {
+    ptx_operand *operands = acu_ptx_arena_copy(arena, quotient->operands, 2 * sizeof *operands);
+    if (!operands) {
+        c->no_memory = true;
+        return;
+    }
+    operands[1] = quotient->operands[2];
+    quotient->operands = operands;
+    quotient->operand_count = 2;
+    quotient->opcode = "rcp.approx.ftz.f32";
+}
+
 /* Makes the sum take in the product that is its operand `n`, 1 or 2. */
 static void take(contraction *c, uint32_t at, unsigned n, ptx_arena *arena) {
     ptx_instruction *sum = &c->f->instructions[at];
     unsigned number = sum->operands[n].number;
-    const ptx_instruction *product = &c->f->instructions[c->values[number].at];
+    ptx_instruction *product = &c->f->instructions[c->values[number].at];
     size_t room = strlen(sum->opcode) + sizeof "fma.rn";
     ptx_operand *operands = acu_ptx_arena_alloc(arena, 4 * sizeof *operands);
     char *opcode = acu_ptx_arena_alloc(arena, room);
@@ -242,7 +351,7 @@ static void take(contraction *c, uint32_t at, unsigned n, ptx_arena *arena) {
     }
     operands[0] = sum->operands[0];
     operands[1] = product->operands[1];
-    operands[2] = product->operands[2];
+    operands[2] = product->operands[is_quotient(c, product) ? 0 : 2];
     operands[3] = sum->operands[3 - n];
     if (acu_ptx_is(sum, "sub"))
         negate(&operands[n == 1 ? 3 : 1]);
@@ -251,6 +360,8 @@ static void take(contraction *c, uint32_t at, unsigned n, ptx_arena *arena) {
     sum->operands = operands;
     sum->operand_count = 4;
     c->taken[at] = number;
+    if (is_quotient(c, product))
+        leave_reciprocal(c, product, arena);
 }
 
 static void contract_sums(contraction *c, bool only, ptx_arena *arena) {
@@ -272,7 +383,7 @@ static void remove_products(contraction *c) {
         if (c->taken[at] == NONE)
             continue;
         unsigned number = c->taken[at];
-        bool needed = false;
+        bool needed = acu_ptx_is(&c->f->instructions[c->values[number].at], "rcp");
         for (uint32_t n = c->values[number].uses; n != NONE; n = c->uses[n].next)
             needed |= c->taken[c->uses[n].at] != number;
         c->f->instructions[c->values[number].at].absorbed |= !needed;
@@ -321,6 +432,7 @@ ptx_function *acu_ptx_contracted(const ptx_function *function, const ptx_flow_gr
     if (!c.no_memory) {
         find_parts(&c);
         find_uses(&c);
+        divide_by_constants(&c, arena);
     }
     for (int pass = 0; pass < 2 && !c.no_memory; pass++)
         contract_sums(&c, pass == 0, arena);
