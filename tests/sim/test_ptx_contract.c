@@ -74,7 +74,7 @@ static const struct {
     {"div.full.f32 %s, %one, 0f7E800000;", 0x00800000},
     {"div.full.f32 %m, %a, 0f3F7FF00F; sub.f32 %s, %m, %c;", 0xb5500e00},
     {"div.full.f32 %m, %a, 0f3F7FF00F; sub.rn.f32 %s, %m, %c;", 0xb5600000},
-    /* So is a quotient that flushes, with the approximation of the reciprocal. */
+    /* A quotient that flushes is a product with the approximation of the reciprocal. */
     {"rcp.approx.ftz.f32 %n, %a; neg.f32 %t, %a; fma.rn.ftz.f32 %t, %c, %n, %t; "
      "div.approx.ftz.f32 %m, %c, %a; sub.ftz.f32 %s, %m, %a; sub.rn.f32 %s, %s, %t;",
      0},

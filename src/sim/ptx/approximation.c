@@ -244,3 +244,6 @@ const approximation_row acu_ptx_approximation_tanh[51] = {
     ROW(16775696, 356, -464),      ROW(16776656, 132, -176),      ROW(16777012, 48, -64),
     ROW(16777140, 20, -32),        ROW(16777188, 8, -16),         ROW(16777204, 4, -8)};
 #undef ROW
+
+const uint32_t acu_ptx_approximation_tanh_first[11] = {0, 1, 2, 3, 5, 7, 11, 15, 19, 27, 43};
+const uint32_t acu_ptx_approximation_tanh_bits[11] = {0, 0, 0, 1, 1, 2, 2, 2, 3, 4, 3};

@@ -26,31 +26,34 @@ extern const approximation_row acu_ptx_approximation_ex2[64];
 extern const approximation_row acu_ptx_approximation_lg2[64];
 extern const approximation_row acu_ptx_approximation_sin[64];
 extern const approximation_row acu_ptx_approximation_tanh[51];
+/* For each power of 2 from 2^-8 to 2^2, the first of its rows, and the bits that choose one. */
+extern const uint32_t acu_ptx_approximation_tanh_first[11];
+extern const uint32_t acu_ptx_approximation_tanh_bits[11];
 
-static inline uint64_t approx_bits(double x) {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
+static inline double double_of(uint64_t bits) {
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
-static inline double approx_double(uint64_t bits) {
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
+static inline uint64_t bits_of_double(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
 }
 
 /* Returns the 23 bits of a float's mantissa. */
 static inline uint32_t approx_mantissa(double x) {
-    return (uint32_t)(approx_bits(x) >> 29) & 0x7fffff;
+    return (uint32_t)(bits_of_double(x) >> 29) & 0x7fffff;
 }
 
 static inline int64_t approx_exponent(double x) {
-    return (int64_t)(approx_bits(x) >> 52 & 0x7ff) - 1023;
+    return (int64_t)(bits_of_double(x) >> 52 & 0x7ff) - 1023;
 }
 
 /* Returns 2^n. */
 static inline double approx_power(int64_t n) {
-    return approx_double((uint64_t)(n + 1023) << 52);
+    return double_of((uint64_t)(n + 1023) << 52);
 }
 
 /* Returns what a GPU takes for x^2 / 2^19: of the square's terms (a bit's square, or twice the
@@ -70,8 +73,8 @@ static inline int64_t approx_sum(const approximation_row *row, uint32_t x) {
 
 /* Returns the first 24 bits of a sum, which is not below 0, nor 2^52. */
 static inline double approx_cut(int64_t sum) {
-    const double whole = approx_double((uint64_t)sum | UINT64_C(0x4330000000000000)) - 0x1p52;
-    return approx_double(approx_bits(whole) & ~UINT64_C(0x1fffffff));
+    const double whole = double_of((uint64_t)sum | UINT64_C(0x4330000000000000)) - 0x1p52;
+    return double_of(bits_of_double(whole) & ~UINT64_C(0x1fffffff));
 }
 
 /* Returns 1 / x. */
@@ -146,7 +149,7 @@ static inline double approx_sin_of_turns(uint32_t turns) {
 /* Returns the 25 bits of |x| / 2 pi. A GPU multiplies first, and rounds the product toward 0. */
 static inline uint32_t approx_turns(double x) {
     const double product =
-        approx_double(approx_bits(fabs(x) * 0x1.45f306p-3) & ~UINT64_C(0x1fffffff));
+        double_of(bits_of_double(fabs(x) * 0x1.45f306p-3) & ~UINT64_C(0x1fffffff));
     return (uint32_t)(int32_t)((product - floor(product)) * 0x1p25);
 }
 
@@ -164,12 +167,11 @@ static inline double approx_cos(double x) {
 /* Returns the hyperbolic tangent of x: x itself below 2^-8, and 1 or -1 from 8 on. Between them
  * each power of 2 has so many rows that its numbers are as far apart as is useful. */
 static inline double approx_tanh(double x) {
-    static const uint32_t first[] = {0, 1, 2, 3, 5, 7, 11, 15, 19, 27, 43}; /* from 2^-8 to 2^2 */
-    static const uint32_t more[] = {0, 0, 0, 1, 1, 2, 2, 2, 3, 4, 3};       /* bits of the row */
     const int64_t exponent = approx_exponent(x);
     const int64_t n = exponent < -8 ? 0 : exponent > 2 ? 10 : exponent + 8;
-    const uint32_t m = approx_mantissa(x), row = first[n] + (m >> (23 - more[n]));
-    const int64_t sum = approx_sum(&acu_ptx_approximation_tanh[row], m >> (6 - more[n]) & 0x1ffff);
+    const uint32_t m = approx_mantissa(x), bits = acu_ptx_approximation_tanh_bits[n];
+    const uint32_t row = acu_ptx_approximation_tanh_first[n] + (m >> (23 - bits));
+    const int64_t sum = approx_sum(&acu_ptx_approximation_tanh[row], m >> (6 - bits) & 0x1ffff);
     const double result = exponent > 2 ? 1 : approx_cut(sum) * 0x1p-39;
     return exponent < -8 || x != x ? x : copysign(result, x);
 }

@@ -89,7 +89,7 @@ typedef struct ptx_launch {
     ptx_counts *counts; /* of code that is profiled: of each of code->counted, added to */
 } ptx_launch;
 
-/* How a kernel failed, in CUDA's codes: 700, 702, 716, 715, 719, 710, 717; 0: it did not. */
+/* How a kernel failed, in CUDA's codes: 700, 702, 710, 715 to 719; 0: it did not. */
 typedef struct ptx_fault {
     int code;
     unsigned block[3], thread[3];

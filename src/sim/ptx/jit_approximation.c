@@ -45,11 +45,10 @@ static void fill(unsigned at, unsigned count, const approximation_row *from, uns
 }
 
 static void fill_keys(void) {
-    static const uint8_t first[] = {0, 1, 2, 3, 5, 7, 11, 15, 19, 27, 43},
-                         more[] = {0, 0, 0, 1, 1, 2, 2, 2, 3, 4, 3};
     for (unsigned n = 0; n < KEYS; n++) {
-        const unsigned e = n / 16, row = first[e] + (n % 16 >> (4 - more[e]));
-        tables.keys[n] = (6u - more[e]) << KEY_SHIFT | row * (unsigned)sizeof(coefficients);
+        const unsigned bits = acu_ptx_approximation_tanh_bits[n / 16];
+        const unsigned row = acu_ptx_approximation_tanh_first[n / 16] + (n % 16 >> (4 - bits));
+        tables.keys[n] = (6 - bits) << KEY_SHIFT | row * (unsigned)sizeof(coefficients);
     }
 }
 

@@ -22,18 +22,6 @@ static inline uint32_t bits_of(float value) {
     return bits;
 }
 
-static inline double double_of(uint64_t bits) {
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static inline uint64_t bits_of_double(double value) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
 /* Two floats in 64 bits (.f32x2). */
 static inline float low_float(uint64_t pair) {
     return float_of((uint32_t)pair);
