@@ -18,6 +18,14 @@ bool is_driver_since(int version) {
     return acu_load(NULL) == 0 && cudaDriverGetVersion(&driver) == 0 && driver >= version;
 }
 
+bool executes_ptx(void) {
+    return !is_simulated() || getenv("ANYCUDA_TESTS_PTX");
+}
+
+int stand_in(const char *kernel, acu_sim_kernel function) {
+    return executes_ptx() ? 0 : acu_sim_register(kernel, function);
+}
+
 /* ---- around each test ---- */
 
 static bool at_its_end;

@@ -8,6 +8,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,6 +26,14 @@
 static inline int is_simulated(void) {
     return acu_load(NULL) == 0 && acu_loaded(ACU_CUDART)->is_sim;
 }
+
+/* Returns whether the tests' kernels are their PTX: on a GPU, and on the simulator with
+ * ANYCUDA_TESTS_PTX. */
+bool executes_ptx(void);
+
+/* Lets a C function stand for a kernel whose PTX does the same, unless that is to be executed;
+ * returns what acu_sim_register() does. */
+int stand_in(const char *kernel, acu_sim_kernel function);
 
 /* Skips the test that is running, and says why. */
 #define SKIP(why)                                                                                  \

@@ -110,8 +110,7 @@ static void the_driver_links(void **state) {
     acu_stream *stream = stream_on(0);
     acu_buffer *x = numbers_on(stream, 8);
     float got[8];
-    if (is_simulated())
-        acu_sim_register("doubles", simulated_doubles);
+    assert_int_equal(stand_in("doubles", simulated_doubles), 0);
     acu_code *parts[] = {part_of(caller, strlen(caller), "caller.ptx"),
                          part_of(callee, strlen(callee), "callee.ptx")};
     OK(acu_code_link(0, parts, 2, &by_driver, &code));
