@@ -2,6 +2,7 @@
 #include "sim_test.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -449,6 +450,40 @@ TEST(memory_info_in_part) {
     OK(cudaMemGetInfo(&value, NULL));
 }
 
+/* Returns the pages of memory that the process uses; 0 if the system does not say. */
+static long resident_pages(void) {
+    long all = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file && fscanf(file, "%ld %ld", &all, &resident) != 2)
+        resident = 0;
+    if (file)
+        (void)fclose(file);
+    return resident;
+}
+
+static void make_pairs(unsigned count, size_t size) {
+    for (unsigned i = 0; i < count; i++) {
+        void *a, *b;
+        OK(cudaMalloc(&a, size));
+        OK(cudaMalloc(&b, size));
+        OK(cudaMemset(a, 1, size));
+        OK(cudaMemset(b, 1, size));
+        OK(cudaDeviceSynchronize());
+        OK(cudaFree(a));
+        OK(cudaFree(b));
+    }
+}
+
+/* 5,000 bytes are part of a page, in which the neighbour begins. */
+TEST(freed_memory_goes_back_to_the_system) {
+    make_pairs(100, 5000);
+    const long before = resident_pages();
+    if (!before)
+        skip();
+    make_pairs(4000, 5000); /* 40 MiB, if each had pages of its own */
+    assert_true(resident_pages() - before < 2000);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         T(allocates),
@@ -459,6 +494,7 @@ int main(void) {
         T(capacity_is_enforced),
         T(each_device_has_its_own),
         T(free_memory_is_counted),
+        T(freed_memory_goes_back_to_the_system),
         T(free_mistakes),
         T(many_allocations),
         T(addresses_are_used_again_in_the_end),

@@ -152,16 +152,28 @@ acu_sim_range *acu_sim_memory_new_range_past(acu_sim_device *device, size_t past
     return make_range(device, past, size, ALIGNMENT);
 }
 
+/* Gives the system back the pages of a device's memory where no other range has bytes, but for the
+ * one where the next range begins. */
+static void give_pages_back(const acu_sim_range *range) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), end = range->base + range->size;
+    const uintptr_t next = range->device->base + range->device->cursor;
+    uintptr_t from = range->base & ~(page - 1), to = align_address(end, page);
+    if (acu_sim_range_overlapping(from, range->base - from))
+        from += page;
+    if (acu_sim_range_overlapping(end, to - end) || (next > to - page && next < to))
+        to -= page;
+    if (to > from) {
+        const char *bytes = acu_sim_range_bytes(range, (void *)range->base);
+        (void)madvise((void *)(bytes - (range->base - from)), to - from, MADV_DONTNEED);
+    }
+}
+
 void acu_sim_memory_free_range(acu_sim_range *range) {
     acu_sim_guard_end(range);
     if (range->exported)
         acu_sim_ipc_end_export(range);
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t from = (uintptr_t)acu_sim_range_bytes(range, (void *)range->base);
-    uintptr_t to = (from + range->size) & ~(page - 1);
-    from = (from + page - 1) & ~(page - 1);
-    if (to > from && !acu_sim_guard_size() && !range->bytes)
-        (void)madvise((void *)from, to - from, MADV_DONTNEED);
+    if (!acu_sim_guard_size() && range->kind == SIM_DEVICE && !range->bytes)
+        give_pages_back(range);
     acu_sim_range_remove(range);
 }
 
