@@ -175,6 +175,58 @@ static CUfunction a_trap(void) {
                : function;
 }
 
+/* Leaves the process no address for the stack of one more thread. */
+static int limit_addresses(void) {
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    const bool read = file && fscanf(file, "%lu", &pages) == 1;
+    if (file)
+        (void)fclose(file);
+    const rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (1 << 20);
+    return !read || setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
+}
+
+static int launches_without_threads(void) {
+    cudaStream_t stream;
+    CUfunction function = a_trap();
+    if (!function || cudaStreamCreate(&stream) || limit_addresses())
+        return 99;
+    const int code = (int)cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL);
+    return strstr(acu_last_error_message(), "refuses one more thread") ? code : 98;
+}
+
+TEST(a_process_may_be_short_of_threads) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    print_message("a sanitizer reserves addresses of its own\n");
+    skip();
+#endif
+    assert_int_equal(alone("", launches_without_threads), CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+/* Launches a kernel that never ends. */
+static int goes_round(void) {
+    CUmodule module;
+    CUfunction function;
+    CUcontext context;
+    return cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context) ||
+                   cuModuleLoadData(&module, ".version 8.0\n.target sm_80\n.address_size 64\n"
+                                             ".entry k() {\nL:\nbra L;\n}\n") ||
+                   cuModuleGetFunction(&function, module, "k") ||
+                   cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL)
+               ? 99
+               : (int)cuCtxSynchronize() % 256;
+}
+
+/* Also with a profile, whose counts stand before the instructions. */
+TEST(a_kernel_that_takes_too_long_is_somewhere) {
+    static const char *const ways[] = {"timeout=0.05", "timeout=0.05,profile=/dev/null",
+                                       "timeout=0.05,jit=0", "timeout=0.05,check=race"};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        assert_int_equal(alone(ways[i], goes_round), CUDA_ERROR_LAUNCH_TIMEOUT % 256);
+        assert_non_null(strstr(said, "bra in line 6 of the PTX"));
+    }
+}
+
 /* Waits for the kernel; returns 0 if the launch returned its error, 1 if only the wait does. */
 static int who_says(CUresult launched) {
     const CUresult waited = cuCtxSynchronize();
@@ -590,6 +642,8 @@ int main(void) {
         P(mistakes_are_said_in_one_line),
         P(sizes),
         P(a_process_may_be_short_of_addresses),
+        P(a_process_may_be_short_of_threads),
+        P(a_kernel_that_takes_too_long_is_somewhere),
         P(only_visible_devices_are_there),
         P(launches_that_block),
         P(the_loader_hears_the_version),

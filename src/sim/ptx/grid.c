@@ -66,14 +66,23 @@ static double seconds(void) {
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
+/* Returns the operation of an instruction at which the lanes are: what a profile counts, and what
+ * else is none, stands before it. */
+static const ptx_op *instruction_at(const ptx_code *code, uint32_t pc) {
+    while (pc + 1 < code->count && !code->ops[pc].instruction)
+        pc++;
+    return &code->ops[pc];
+}
+
 void acu_ptx_worker_look_at_time(ptx_warp *w) {
     const ptx_grid *grid = w->worker->grid;
     const double timeout = grid->launch->timeout;
     if (timeout == 0 || seconds() < grid->begun + timeout)
         return;
     const ptx_split *s = w->split_count ? ptx_current(w) : NULL;
-    acu_ptx_fail(w, s ? (unsigned)__builtin_ctz(s->mask) : 0, s ? &w->code->ops[s->pc] : NULL, 702,
-                 0, "the kernel takes longer than %g seconds (timeout=%g)", timeout, timeout);
+    acu_ptx_fail(w, s ? (unsigned)__builtin_ctz(s->mask) : 0,
+                 s ? instruction_at(w->code, s->pc) : NULL, 702, 0,
+                 "the kernel takes longer than %g seconds (timeout=%g)", timeout, timeout);
 }
 
 static void record(ptx_grid *grid, const ptx_fault *fault) {

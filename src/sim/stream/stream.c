@@ -172,6 +172,10 @@ static bool start_thread(acu_sim_stream *stream) {
         return acu_sim_schedule_start();
     if (!stream->threaded)
         stream->threaded = acu_sim_stream_thread_take(stream);
+    if (!stream->threaded)
+        acu_record_reason("the system refuses one more thread, which a stream with work needs; "
+                          "ulimit -u, ulimit -v and the limits of a container decide how many "
+                          "there may be");
     return stream->threaded;
 }
 
