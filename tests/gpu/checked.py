@@ -1,0 +1,157 @@
+"""Compares the simulator's checks of kernels with those of compute-sanitizer on a GPU, over kernels with one mistake.
+
+    nvcc -std=c++20 -cudart shared -lineinfo -arch=sm_90 tests/gpu/checked.cu -o checked
+    python3 tests/gpu/checked.py ./checked --record FOLDER  # on a GPU: what the tools print, a file for each run
+    python3 tests/gpu/checked.py --read FOLDER              # makes checked.txt of that
+    python3 tests/gpu/checked.py ./checked libanycuda-sim.so
+
+The last one runs each case of checked.cu on the simulator, with all checks, and prints a row for each: what the tool
+said that looks for such mistakes, what the simulator said, and why where only one of them has a report. Ends with 0 if
+each mistake is reported, no correct kernel is, and the two differ only where DIFFERENCES says why; else with 1; with 77
+where there is no compute-sanitizer. Needs Python alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ANSWERS = Path(__file__).with_name("checked.txt")
+# The checks, and the tool that looks for the same.
+TOOLS = {"memory": "memcheck", "race": "racecheck", "init": "initcheck", "sync": "synccheck"}
+ALONE = "alone"  # without a tool: the error of CUDA
+NO_TOOL = 77
+
+# ---- on a GPU ----
+
+
+def cases(program: str) -> dict[str, str]:
+    """The names of the mistakes, each with its check."""
+    listed = subprocess.run([program, "--list"], check=True, capture_output=True, text=True).stdout
+    return {name: check for check, name in (line.split() for line in listed.splitlines())}
+
+
+def plan(planted: dict[str, str]) -> list[tuple[str, str]]:
+    """What to run, by case and tool: first what is compared, then whether other tools see a mistake, too."""
+    own = [(name + twin, TOOLS[check]) for name, check in planted.items() for twin in ("", "_ok")]
+    alone = [(name, ALONE) for name in planted]
+    others = [(name + twin, tool) for twin in ("", "_ok") for name in planted for tool in TOOLS.values()]
+    return list(dict.fromkeys(own + alone + others))
+
+
+def printed(command: list[str], limit: float) -> str:
+    """What a command prints. Behind the time limit it is killed, with what it has started."""
+    with tempfile.TemporaryFile("w+") as file:
+        process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            process.wait(limit)
+            ending = f"exit status {process.returncode}\n"
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            ending = "stopped by the time limit\n"
+        file.seek(0)
+        return file.read() + ending
+
+
+def record(program: str, sanitizer: str, folder: Path, seconds: float, jobs: int) -> int:
+    """Runs each case under each tool, as many as there is time for. Returns how many there was none for."""
+    end = time.monotonic() + seconds
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "version").write_text(printed([sanitizer, "--version"], 60))
+    (folder / "help").write_text(printed([sanitizer, "--help"], 60))
+
+    def run(case: str, tool: str) -> bool:
+        left = end - time.monotonic()
+        if left < 1:
+            return False
+        under = [] if tool == ALONE else [sanitizer, "--tool", tool, "--print-limit", "5"]
+        (folder / f"{case}.{tool}").write_text(printed([*under, program, case], min(40, left)))
+        return True
+
+    with ThreadPoolExecutor(jobs) as pool:
+        done = list(pool.map(lambda both: run(*both), plan(cases(program))))
+    return done.count(False)
+
+
+# ---- what a tool prints ----
+
+HEADING = re.compile(r"^={9} (?!COMPUTE-SANITIZER|Program hit|Target application|ERROR SUM|RACECHECK SUM)(\S.*)")
+RACE = re.compile(r"(Error|Warning|Info): (?:Potential )?(\S+ )?[Rr]ace reported between (\w+) access")
+SUMMARY = re.compile(r"SUMMARY: (\d+) (?:errors?|hazards?)")
+
+
+def kind_of(text: str) -> str:
+    """The kind of the first message that a tool prints, in few words; nothing if it has none."""
+    count = SUMMARY.search(text)
+    if not count or count.group(1) == "0":
+        return "stopped" if "stopped by the time limit" in text else ""
+    for heading in (match.group(1) for match in map(HEADING.match, text.splitlines()) if match):
+        race = RACE.match(heading)
+        if race:
+            return f"race with a {race.group(3).lower()} ({race.group(1).lower()})"
+        return re.split(r" of size | at |\+0x| on address ", heading)[0].rstrip(".")[:60]
+    return ""
+
+
+def error_of(text: str) -> str:
+    """The error of CUDA that the program ends with."""
+    if "stopped by the time limit" in text:
+        return "stopped"
+    found = re.search(r"^end (\w+)", text, re.M)
+    error = found.group(1) if found else "ended"
+    return "" if error == "cudaSuccess" else error
+
+
+def read_folder(folder: Path) -> str:
+    """What the tools said, a line for each case: the error without a tool, then each tool's first kind of message."""
+    columns = [ALONE, *TOOLS.values()]
+    names = sorted({path.stem for path in folder.glob("*.*")})
+    rows = [["case", *columns]]
+    for name in names:
+        files = [folder / f"{name}.{column}" for column in columns]
+        texts = [file.read_text(errors="replace") if file.exists() else None for file in files]
+        kinds = ["?" if text is None else (kind_of if n else error_of)(text) or "-" for n, text in enumerate(texts)]
+        rows.append([name, *kinds])
+    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
+    return "".join(" | ".join(map(str.ljust, row, widths)).rstrip() + "\n" for row in rows)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", nargs="?")
+    parser.add_argument("library", nargs="?", type=Path, help="libanycuda-sim.so")
+    parser.add_argument("--record", type=Path, metavar="FOLDER")
+    parser.add_argument("--read", type=Path, metavar="FOLDER")
+    parser.add_argument("--answers", type=Path, default=ANSWERS)
+    parser.add_argument("--sanitizer", default=shutil.which("compute-sanitizer"))
+    parser.add_argument("--seconds", type=float, default=1200)
+    parser.add_argument("--jobs", type=int, default=8)
+    options = parser.parse_args()
+    if options.read:
+        options.answers.write_text(read_folder(options.read))
+        return 0
+    if options.record:
+        if not options.sanitizer:
+            print("there is no compute-sanitizer: it comes with CUDA's toolkit")
+            return NO_TOOL
+        left = record(options.program, options.sanitizer, options.record, options.seconds, options.jobs)
+        print(f"there was no time for {left} runs")
+        return 0
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
