@@ -61,6 +61,9 @@ void acu_ptx_check_opened(struct ptx_block *block, unsigned number, bool all);
 void acu_ptx_check_forget(struct ptx_warp *warp, uint64_t address, uint64_t size);
 /* No thread of the block can go on, and some wait at a barrier. */
 void acu_ptx_check_stuck(struct ptx_block *block);
+/* All lanes of the warp wait: some perhaps at a barrier, and others where they meet again, behind
+ * it. */
+void acu_ptx_check_skipped(struct ptx_warp *warp);
 /* Lanes do a .sync operation although lanes that their masks name are not among those that are
  * `present`: they will not come. */
 void acu_ptx_check_missing(struct ptx_warp *warp, const struct ptx_op *op, uint32_t lanes,

@@ -34,6 +34,9 @@ typedef struct ptx_check_site {
 struct ptx_lowering;
 /* Adds the operations that look at the access, if the code has checks, or is profiled. */
 void acu_ptx_check_access(struct ptx_lowering *lowering, ptx_check_site site);
+/* Adds the operations that look at an arrival at an mbarrier, of a thread or of bytes: whoever
+ * waits for it knows of what was done before, and of what was copied. */
+void acu_ptx_check_completion(struct ptx_lowering *lowering, ptx_space space, ptx_address barrier);
 /* Adds the operation that notes a fence, if the code has checks. */
 void acu_ptx_check_fence(struct ptx_lowering *lowering);
 /* Adds the operation that notes the end of a group of copies, if the code looks for races. */
@@ -91,6 +94,10 @@ typedef struct ptx_record {
     uint32_t group; /* of a cp.async: the number of its group; else 0 */
 } ptx_record;
 
+/* What each lane of a warp knows of each other one, by .sync operations of some of the lanes: more
+ * than what `lanes` of the clock says. */
+typedef ptx_time ptx_pairs[PTX_LANES][PTX_LANES];
+
 /* A thread's groups of copies. */
 typedef struct ptx_groups {
     uint32_t open, over; /* the one that copies go to, and the last one that was waited for */
@@ -130,6 +137,7 @@ struct ptx_check {
 struct ptx_check_block {
     ptx_cell *shared; /* of each byte of shared memory */
     ptx_clock *clocks;
+    ptx_pairs *pairs;                       /* of each warp */
     ptx_groups *groups;                     /* of each thread */
     ptx_time came[PTX_BARRIERS][PTX_WARPS]; /* when a warp came that does not wait; 0: none has */
     ptx_time fenced;                        /* when a thread made the last fence */
@@ -157,6 +165,8 @@ ptx_time acu_ptx_check_tick(ptx_check *check);
 /* Lets the lanes of the warp know what was done before a time, and read before another one, by
  * anyone. */
 void acu_ptx_check_learn(ptx_warp *warp, uint32_t lanes, ptx_time time, ptx_time reads);
+/* Lets the lanes of the warp that meet know of each other. `members` has the mask of each. */
+void acu_ptx_check_meet(ptx_warp *warp, const uint32_t *members);
 /* Looks for races of the lanes' accesses, which one operation makes, and remembers them. */
 void acu_ptx_check_races(ptx_warp *warp, const ptx_op *op, const ptx_checked_touch *touches,
                          unsigned count);

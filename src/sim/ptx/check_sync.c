@@ -74,6 +74,41 @@ void acu_ptx_check_barrier(ptx_block *block, unsigned number, bool all) {
         look_at_opened(block, number, all);
 }
 
+/* Returns the first operation behind a join that is of an instruction. */
+static uint32_t behind(const ptx_warp *w, const ptx_join *join) {
+    uint32_t pc = join->pc;
+    while (w->code->ops[pc].flow == acu_ptx_flow_join)
+        pc++;
+    return pc;
+}
+
+static bool is_within(const ptx_split *s, const ptx_join *outer) {
+    const ptx_join *join = s->join;
+    while (join && join != outer)
+        join = join->parent;
+    return join == outer;
+}
+
+/* Lanes that have come to a join wait for those that are at a barrier before it. A GPU lets those
+ * end that have nothing else to do. */
+void acu_ptx_check_skipped(ptx_warp *w) {
+    if (!(w->code->watch.checks & PTX_CHECK_SYNC))
+        return;
+    for (const ptx_join *join = w->joins; join; join = join->next) {
+        const ptx_split there = {.pc = behind(w, join), .mask = join->arrived};
+        const ptx_op *next = &w->code->ops[there.pc];
+        const bool ends = next->flow == acu_ptx_flow_exit ||
+                          (next->flow == acu_ptx_flow_return && join->frame == &w->kernel);
+        for (unsigned i = 0; i < w->split_count && there.mask && !ends; i++) {
+            const waiting one = {w, &w->splits[i]};
+            if (one.split->wait == PTX_AT_BARRIER && is_aligned(op_of(&one)->instruction) &&
+                is_within(one.split, join))
+                report_two(&one, &(waiting){w, &there},
+                           "not all threads of the warp come to this barrier");
+        }
+    }
+}
+
 void acu_ptx_check_stuck(ptx_block *block) {
     waiting first = {NULL, NULL};
     if (!(block->launch->code->watch.checks & PTX_CHECK_SYNC))
