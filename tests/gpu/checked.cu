@@ -436,18 +436,20 @@ KERNEL(bulk_unwaited) {
 KERNEL(__cluster_dims__(2) cluster_exchange) {
     __shared__ int s[WORDS];
     auto cluster = cg::this_cluster();
-    s[me()] = in[me()] + static_cast<int>(cluster.block_rank());
+    const unsigned rank = cluster.block_rank();
+    s[me()] = in[me()];
     if (!wrong)
         cluster.sync();
-    out[me()] = cluster.map_shared_rank(s, cluster.block_rank() ^ 1)[me()];
+    out[me() + WORDS * rank] = cluster.map_shared_rank(s, rank ^ 1)[me()];
     cluster.sync();
 }
 KERNEL(__cluster_dims__(2) cluster_exit) {
     __shared__ int s[WORDS];
     auto cluster = cg::this_cluster();
-    s[me()] = in[me()] + static_cast<int>(cluster.block_rank());
+    const unsigned rank = cluster.block_rank();
+    s[me()] = in[me()];
     cluster.sync();
-    out[me()] = cluster.map_shared_rank(s, cluster.block_rank() ^ 1)[me()];
+    out[me() + WORDS * rank] = cluster.map_shared_rank(s, rank ^ 1)[me()];
     if (!wrong)
         cluster.sync();
 }

@@ -32,14 +32,17 @@ ANSWERS = Path(__file__).with_name("checked.txt")
 # The checks, and the tool that looks for the same.
 TOOLS = {"memory": "memcheck", "race": "racecheck", "init": "initcheck", "sync": "synccheck"}
 ALONE = "alone"  # without a tool: the error of CUDA
+NOTHING, NOT_RUN = "-", "?"
 NO_TOOL = 77
+ALL = f"check={','.join(TOOLS)}"
 
 # ---- on a GPU ----
 
 
-def cases(program: str) -> dict[str, str]:
+def cases(program: str, environment: dict[str, str] | None = None) -> dict[str, str]:
     """The names of the mistakes, each with its check."""
-    listed = subprocess.run([program, "--list"], check=True, capture_output=True, text=True).stdout
+    command = [program, "--list"]
+    listed = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
     return {name: check for check, name in (line.split() for line in listed.splitlines())}
 
 
@@ -78,7 +81,7 @@ def record(program: str, sanitizer: str, folder: Path, seconds: float, jobs: int
         if left < 1:
             return False
         under = [] if tool == ALONE else [sanitizer, "--tool", tool, "--print-limit", "5"]
-        (folder / f"{case}.{tool}").write_text(printed([*under, program, case], min(40, left)))
+        (folder / f"{case}.{tool}").write_text(printed([*under, program, case], min(25, left)))
         return True
 
     with ThreadPoolExecutor(jobs) as pool:
@@ -123,10 +126,104 @@ def read_folder(folder: Path) -> str:
     for name in names:
         files = [folder / f"{name}.{column}" for column in columns]
         texts = [file.read_text(errors="replace") if file.exists() else None for file in files]
-        kinds = ["?" if text is None else (kind_of if n else error_of)(text) or "-" for n, text in enumerate(texts)]
+        kinds = [
+            NOT_RUN if text is None else (kind_of if n else error_of)(text) or NOTHING for n, text in enumerate(texts)
+        ]
         rows.append([name, *kinds])
     widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
     return "".join(" | ".join(map(str.ljust, row, widths)).rstrip() + "\n" for row in rows)
+
+
+# ---- on the simulator ----
+
+
+@dataclass
+class Simulated:
+    """What the checks found in a case, by check, and the error that CUDA had; "" if none."""
+
+    findings: Counter[str] = field(default_factory=Counter)
+    error: str = ""
+
+    def text(self) -> str:
+        found = [f"{check} {count}" for check, count in self.findings.items()]
+        return ", ".join(found + [self.error] * bool(self.error)) or NOTHING
+
+
+FINDING = re.compile(r"^anycuda: simulator: kernel .*: check=(\w+): (?:(\d+) more)?")
+
+
+def read_reports(lines: Iterable[str]) -> dict[str, Simulated]:
+    """What the program and the simulator print on stderr, by case. A case without an end has the error "ended"."""
+    found: dict[str, Simulated] = {}
+    now = Simulated()
+    for line in lines:
+        finding = FINDING.match(line)
+        if line.startswith("case "):
+            found[line.split()[1]] = now = Simulated(error="ended")
+        elif line.startswith("end "):
+            now.error = "" if line.split()[1] == "cudaSuccess" else line.split()[1]
+        elif finding:
+            now.findings[finding.group(1)] += int(finding.group(2) or 1)
+    return found
+
+
+def with_simulator(library: Path, folder: Path, machine: str = "cc=9.0") -> dict[str, str]:
+    """The environment in which a program finds the simulator as libcudart, by a link in the folder."""
+    link = folder / "libcudart.so.13"
+    if not link.exists():
+        link.symlink_to(library.resolve())
+    return {**os.environ, "LD_LIBRARY_PATH": str(folder), "ANYCUDA_SIM": f"{machine},timeout=20,{ALL}"}
+
+
+def simulate(program: str, names: Iterable[str], environment: dict[str, str]) -> dict[str, Simulated]:
+    """Runs the cases, and their twins. Behind an error the program ends, and is started again for what is left."""
+    left = [name + twin for name in names for twin in ("", "_ok")]
+    found: dict[str, Simulated] = {}
+    while left:
+        done = subprocess.run([program, *left], env=environment, check=False, capture_output=True, text=True)
+        reports = read_reports(done.stderr.splitlines())
+        if not reports:
+            raise RuntimeError(f"{program} ended with {done.returncode}:\n{done.stderr}")
+        found |= reports
+        left = left[len(reports) :]
+    return found
+
+
+# ---- side by side ----
+
+# Why only one of them has a report, or neither has one of a mistake: the cases of each reason.
+DIFFERENCES: dict[str, list[str]] = {}
+
+
+def read_answers(text: str) -> dict[str, dict[str, str]]:
+    """What read_folder() wrote: for each case what each tool said."""
+    head, *rows = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
+    return {row[0]: dict(zip(head[1:], row[1:], strict=True)) for row in rows}
+
+
+def verdict(theirs: str, ours: Simulated, check: str, planted: bool) -> str:
+    """Who has a report: "both", "neither", "ours only" or "tool only"; and of correct kernels any report counts."""
+    reported = bool(ours.error or (ours.findings[check] if planted else ours.findings))
+    names = {(True, True): "both", (True, False): "tool only", (False, True): "ours only"}
+    return names.get((theirs not in (NOTHING, NOT_RUN), reported), "neither")
+
+
+def compare(
+    planted: dict[str, str], answers: dict[str, dict[str, str]], simulated: dict[str, Simulated]
+) -> tuple[list[str], int]:
+    """The rows of the report, and how many of them are not as they should be without a reason."""
+    reasons = {case: reason for reason, names in DIFFERENCES.items() for case in names}
+    rows, wrong = [f"{'case':22} {'check':7} {'tool':45} {'simulator':40} verdict"], 0
+    for case, ours in simulated.items():
+        name = case.removesuffix("_ok")
+        check = planted[name]
+        theirs = answers[case][TOOLS[check]]
+        who = verdict(theirs, ours, check, case == name)
+        expected = who == ("both" if case == name else "neither")
+        wrong += expected == (case in reasons)
+        reason = reasons.get(case, "" if expected else "WITHOUT A REASON")
+        rows.append(f"{case:22} {check:7} {theirs:45} {ours.text():40} {who} {reason}".rstrip())
+    return rows, wrong
 
 
 def main() -> int:
@@ -150,7 +247,14 @@ def main() -> int:
         left = record(options.program, options.sanitizer, options.record, options.seconds, options.jobs)
         print(f"there was no time for {left} runs")
         return 0
-    return 1
+    with tempfile.TemporaryDirectory() as folder:
+        environment = with_simulator(options.library, Path(folder))
+        planted = cases(options.program, environment)
+        simulated = simulate(options.program, planted, environment)
+    rows, wrong = compare(planted, read_answers(options.answers.read_text()), simulated)
+    print("\n".join(rows))
+    print(f"{wrong} cases are not as they should be")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
