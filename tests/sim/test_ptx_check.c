@@ -62,10 +62,12 @@ TEST(lanes_of_a_warp) {
     assert_int_equal(found("race", SHARED("1", STORE "bar.warp.sync -1;\n" LOAD), 1, 64), 0);
     assert_int_equal(found("race", SHARED("1", STORE LOAD), 1, 64), 64);
     expect("no barrier or __syncwarp() orders the two");
-    /* A shuffle brings lanes together, too; halves of a warp may do so on their own. */
+    /* A shuffle or a vote is no barrier for memory; halves of a warp may meet on their own. */
     assert_int_equal(
         found("race", SHARED("1", STORE "shfl.sync.idx.b32 %r5, %r1, 0, 31, -1;\n" LOAD), 1, 32),
-        0);
+        32);
+    assert_int_equal(
+        found("race", SHARED("1", STORE "vote.sync.ballot.b32 %r5, 1, -1;\n" LOAD), 1, 32), 32);
     assert_int_equal(
         found("race",
               SHARED("1", "mov.u32 %r5, 0xffff;\nsetp.ge.u32 %p1, %r1, 16;\n"
@@ -159,6 +161,21 @@ TEST(blocks_of_a_cluster) {
                       "@!%p2 bra again;\nld.shared.u32 %r8, [%r3];\nst.global.u32 [%d2], %r8;\n"),
               2, 32),
         0);
+}
+
+/* A block must not end while another one may still access its shared memory. */
+TEST(blocks_of_a_cluster_that_end) {
+#define ENDS(instructions)                                                                         \
+    HEAD ".entry k(.param .u64 p)\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n{\n"              \
+         ".reg .b32 %r<9>; .reg .b64 %d<9>;\n.shared .align 8 .b8 s[256];\nmov.u32 %r1, %tid.x;\n" \
+         "mov.u32 %r2, %cluster_ctarank;\nxor.b32 %r5, %r2, 1;\nmov.u32 %r3, s;\n"                 \
+         "mad.lo.u32 %r3, %r1, 4, %r3;\nmapa.shared::cluster.u32 %r6, %r3, %r5;\n"                 \
+         "st.shared.u32 [%r3], %r1;\n" MEET "ld.shared::cluster.u32 %r8, [%r6];\n" instructions    \
+         "ret;\n}\n"
+    assert_int_equal(found("race", ENDS(MEET), 2, 32), 0);
+    assert_true(found("race", ENDS(""), 2, 32) >= 2);
+    expect("a read of 4 bytes of shared memory of block (");
+    expect(", and nothing orders that before the end of that block; ld.shared::cluster.u32 in");
 }
 
 /* Whoever waits for the mbarrier of the memory's own block reads what the other block copied. */
@@ -535,6 +552,14 @@ TEST(device_memory_that_nobody_wrote) {
     OK(cuMemcpyDtoD(other, at, 64));
     assert_int_equal(unwritten_of(module, other), 16);
     OK(cuMemFree(other));
+    CUdeviceptr copy; /* of what was never written */
+    OK(cuMemAlloc(&other, 128));
+    OK(cuMemAlloc(&copy, 128));
+    OK(cuMemcpyDtoD(copy, other + 28, 100));
+    OK(cuMemcpyHtoD(copy + 100, words, 28));
+    assert_int_equal(unwritten_of(module, copy), 25);
+    OK(cuMemFree(copy));
+    OK(cuMemFree(other));
     OK(cuMemAllocAsync(&other, 128, stream));
     OK(cuMemsetD8Async(other, 0, 60, stream));
     OK(cuStreamSynchronize(stream));
@@ -889,6 +914,18 @@ TEST(barriers_that_lanes_skip) {
                      0);
 }
 
+TEST(sync_operations_that_lanes_skip) {
+#define SKIP_SYNC(operation, behind)                                                               \
+    SHARED("0", "setp.ge.u32 %p1, %r1, 16;\n@%p1 bra E;\n" operation "E:\n" behind)
+    assert_int_equal(found("sync", SKIP_SYNC("bar.warp.sync -1;\n", ""), 1, 32), 0);
+    assert_int_equal(
+        found("sync", SKIP_SYNC("bar.warp.sync 0xffff;\n", "st.global.u32 [%d2], %r1;\n"), 1, 32),
+        0);
+    assert_int_equal(
+        found("sync", SKIP_SYNC("bar.warp.sync -1;\n", "st.global.u32 [%d2], %r1;\n"), 1, 32), 1);
+    expect("the mask 0xffffffff names the lanes 0xffff0000, which do not come; bar.warp.sync in");
+}
+
 TEST(barriers_that_never_open) {
     assert_int_equal(stuck(SOME("bar.sync 1;\n", "bar.sync 2;\n"), 64), 1);
     expect("not all threads come to this barrier: thread (32, 0, 0) of the block waits elsewhere");
@@ -984,6 +1021,7 @@ int main(void) {
         CHECKED(a_write_behind_a_read),
         CHECKED(a_reduction),
         CHECKED(blocks_of_a_cluster),
+        CHECKED(blocks_of_a_cluster_that_end),
         CHECKED(copies_between_blocks_of_a_cluster),
         CHECKED(atomic_operations),
         CHECKED(atomic_operations_beside_reads),
@@ -1018,6 +1056,7 @@ int main(void) {
         CHECKED(barriers_that_not_all_reach),
         CHECKED(barriers_of_a_divergent_warp),
         CHECKED(barriers_that_lanes_skip),
+        CHECKED(sync_operations_that_lanes_skip),
         CHECKED(barriers_that_never_open),
         CHECKED(copies_that_nobody_waited_for),
         CHECKED(bulk_copies_that_are_waited_for),

@@ -56,6 +56,8 @@ void acu_ptx_check_block_begin(ptx_block *block) {
     ptx_check_block *own = block->check;
     own->fenced = own->fenced_outside = own->proxied = 0;
     own->apart.check = 0;
+    own->visit.site = NULL;
+    memset(own->told, 0, sizeof own->told);
     memset(own->came, 0, sizeof own->came);
     memset(own->clocks, 0, block->warp_count * sizeof *own->clocks);
     for (unsigned n = 0; n < block->warp_count * PTX_LANES; n++)

@@ -202,10 +202,13 @@ void acu_ptx_check_wait(ptx_lowering *l, uint32_t left) {
 
 /* ---- .sync operations ---- */
 
-/* `more` is the operation itself. Lanes of the mask that came on another way are there, too. */
+/* `more` is the operation itself. Lanes of the mask that came on another way are there, too. But
+ * for bar.warp.sync these operations order no accesses to memory. */
 static void meet(ptx_warp *w, const ptx_op *op) {
     const ptx_op *inner = op->more;
-    acu_ptx_check_meet(w, ptx_at(w, op->a));
+    w->block->check->told[w->number] &= ~w->mask;
+    if (acu_ptx_is(op->instruction, "bar"))
+        acu_ptx_check_meet(w, ptx_at(w, op->a));
     if (w->code->watch.checks & PTX_CHECK_SYNC)
         acu_ptx_check_masks(w, op);
     inner->masked(w, inner);

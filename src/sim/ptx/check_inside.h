@@ -143,6 +143,9 @@ struct ptx_check_block {
     ptx_time fenced;                        /* when a thread made the last fence */
     ptx_time fenced_outside;                /* the last one of a scope wider than .cta */
     ptx_time proxied;                       /* when a thread made the last fence.proxy.async */
+    uint32_t told[PTX_WARPS]; /* lanes whose .sync operation has a report for who does not come */
+    ptx_record visit;         /* the last access of another block to this one's shared memory */
+    uint64_t visit_address;   /* where that was */
     /* Threads that came to one barrier by different instructions: a mistake if some come to no more
      * barriers, and others do. `check` 0: none did. */
     ptx_finding apart;
@@ -156,6 +159,8 @@ bool acu_ptx_check_find(const ptx_warp *warp, const ptx_check_site *site, unsign
  * nothing is there. */
 void acu_ptx_check_bounds(ptx_warp *warp, const ptx_op *op, const ptx_checked_touch *touch,
                           const ptx_range *range);
+/* A lane accesses shared memory, perhaps that of another block, which must not end before. */
+void acu_ptx_check_visit(ptx_warp *warp, const ptx_checked_touch *touch);
 /* Looks whether the bytes that a lane reads were ever written. */
 void acu_ptx_check_written(ptx_warp *warp, const ptx_op *op, const ptx_checked_touch *touch);
 /* Fills the memory of a block, to find out which of it is written. */
@@ -179,6 +184,8 @@ void acu_ptx_check_locate(const ptx_block *block, uint64_t number, unsigned thre
                           ptx_whereabouts *at);
 /* Returns "shared", "local", "constant" or "global". */
 const char *acu_ptx_check_space(const ptx_checked_touch *touch);
+/* Returns "a read of", "a write of" or "an atomic operation on". */
+const char *acu_ptx_check_access_name(const ptx_check_site *site);
 /* Writes "shared memory at 0x10 (s + 16)". */
 void acu_ptx_check_name(const ptx_warp *warp, const ptx_checked_touch *touch, char *text,
                         size_t size);

@@ -169,7 +169,7 @@ static const char *verb_of(const ptx_record *r) {
     return !r->writes ? "reads" : r->site->reads ? "changes" : "writes";
 }
 
-static const char *name_of(const ptx_check_site *site) {
+const char *acu_ptx_check_access_name(const ptx_check_site *site) {
     return site->reads && site->writes ? "an atomic operation on"
            : site->writes              ? "a write of"
                                        : "a read of";
@@ -193,16 +193,16 @@ static void report(ptx_warp *w, const ptx_checked_touch *t, const ptx_record *r)
         snprintf(f.what, sizeof f.what,
                  "%s %u bytes of %s, which thread (%u, %u, %u) of the same block copies there by "
                  "cp.async, and it has not waited for that copy",
-                 name_of(t->site), t->size, place, f.other.thread[0], f.other.thread[1],
-                 f.other.thread[2]);
+                 acu_ptx_check_access_name(t->site), t->size, place, f.other.thread[0],
+                 f.other.thread[1], f.other.thread[2]);
         acu_ptx_check_give(w, &f);
         return;
     }
     snprintf(f.what, sizeof f.what,
              "%s %u bytes of %s, which thread (%u, %u, %u) of %s (%u, %u, %u) %s, and %s",
-             name_of(t->site), t->size, place, f.other.thread[0], f.other.thread[1],
-             f.other.thread[2], same_block ? "the same block" : "block", f.other.block[0],
-             f.other.block[1], f.other.block[2], verb_of(r),
+             acu_ptx_check_access_name(t->site), t->size, place, f.other.thread[0],
+             f.other.thread[1], f.other.thread[2], same_block ? "the same block" : "block",
+             f.other.block[0], f.other.block[1], f.other.block[2], verb_of(r),
              t->site->strong && r->site->strong ? "the scope .cta of one of them has not both"
              : !same_block                      ? "nothing orders the two"
              : same_warp                        ? "no barrier or __syncwarp() orders the two"
@@ -372,6 +372,8 @@ void acu_ptx_check_races(ptx_warp *w, const ptx_op *op, const ptx_checked_touch 
         look(w, &touches[i]);
     if (site->values && !site->strong)
         compare_lanes(w, touches, count);
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         remember(w, &touches[i]);
+        acu_ptx_check_visit(w, &touches[i]);
+    }
 }
