@@ -9,7 +9,7 @@
  * its name, and behind it the error that CUDA has, on stderr. It ends with 3 at the first error,
  * since nothing works behind that. A kernel is a template of `wrong`; `in` has the numbers 0 to 63
  * unless a function prepares it otherwise, and `out` 256 zeros. An index that is read from `in` is
- * one that the compiler does not know. No mistake may keep a GPU waiting.
+ * one that the compiler does not know. No mistake keeps a GPU waiting for ever.
  */
 #include <cooperative_groups.h>
 #include <cstdint>
@@ -346,7 +346,7 @@ KERNEL(broadcast_again) {
     out[me()] = sum;
 }
 
-/* A shuffle is no barrier for memory. */
+/* A shuffle, a vote and a sum are no barriers for memory. */
 KERNEL(shuffle_between) {
     __shared__ int s[WORDS];
     s[me()] = in[me()];
@@ -354,6 +354,22 @@ KERNEL(shuffle_between) {
     if (!wrong)
         __syncwarp();
     out[me()] = s[me() ^ 1] + first;
+}
+KERNEL(vote_between) {
+    __shared__ int s[WORDS];
+    s[me()] = in[me()];
+    int some = __any_sync(~0u, in[me()] > 7);
+    if (!wrong)
+        __syncwarp();
+    out[me()] = s[me() ^ 1] + some;
+}
+KERNEL(sum_between) {
+    __shared__ int s[WORDS];
+    s[me()] = in[me()];
+    int sum = __reduce_add_sync(~0u, in[me()]);
+    if (!wrong)
+        __syncwarp();
+    out[me()] = s[me() ^ 1] + sum;
 }
 
 /* Halves of a warp that only know of themselves. */
@@ -569,10 +585,13 @@ KERNEL(cp_async_unwritten) {
 
 /* ---- barriers ---- */
 
-/* Half of the lanes come to no barrier; to another one; to a later one. */
-KERNEL(lanes_end) {
-    if (!wrong || in[me()] % 2)
+/* Half of the lanes come to no barrier and go on, or to another one, or to a later one. Those that
+ * end need not come. */
+KERNEL(lanes_skip) {
+    if (in[me()] % 2)
         __syncthreads();
+    else if (!wrong)
+        return;
     out[me()] = 1;
 }
 KERNEL(lanes_elsewhere) {
@@ -591,20 +610,6 @@ KERNEL(lanes_later) {
     out[me()] = 1;
     __syncthreads();
     out[me()] += 1;
-}
-
-/* Threads that return before: lanes of a warp, and whole warps, which a GPU allows. */
-KERNEL(lanes_return) {
-    if (wrong && in[me()] > 20)
-        return;
-    __syncthreads();
-    out[me()] = 1;
-}
-KERNEL(warps_return) {
-    if (wrong && in[me()] >= 32)
-        return;
-    __syncthreads();
-    out[me()] = 1;
 }
 
 /* A warp that comes once more than the others. */
@@ -629,6 +634,7 @@ KERNEL(lanes_leave) {
 KERNEL(count_branch) {
     if (!wrong || in[me()] % 2)
         out[me()] = __syncthreads_count(in[me()] > 5);
+    out[me() + 64] = 1;
 }
 
 /* Masks: without the caller, with lanes that do not come, and different ones. */
@@ -644,6 +650,7 @@ KERNEL(syncwarp_branch) {
 KERNEL(shuffle_branch) {
     if (!wrong || in[me()] < 16)
         out[me()] = __shfl_sync(~0u, in[me()], 3);
+    out[me() + 64] = 1;
 }
 KERNEL(shuffle_source) {
     if (in[me()] < 16)
@@ -652,18 +659,21 @@ KERNEL(shuffle_source) {
 KERNEL(ballot_branch) {
     if (in[me()] < 16)
         out[me()] = __ballot_sync(wrong ? ~0u : 0xffff, in[me()] > 3);
+    out[me() + 64] = 1;
 }
 KERNEL(ballot_without) { out[me()] = __ballot_sync(wrong ? 0xfffffffe : ~0u, in[me()] > 3); }
 KERNEL(masks_differ) {
-    out[me()] = __ballot_sync(wrong && in[me()] == 3 ? 0xff : ~0u, in[me()] > 3);
+    out[me()] = __ballot_sync(wrong && in[me()] == 3 ? 1u << me() : ~0u, in[me()] > 3);
 }
 KERNEL(reduce_branch) {
     if (in[me()] < 16)
         out[me()] = __reduce_add_sync(wrong ? ~0u : 0xffff, in[me()]);
+    out[me() + 64] = 1;
 }
 KERNEL(match_branch) {
     if (in[me()] < 16)
         out[me()] = __match_any_sync(wrong ? ~0u : 0xffff, in[me()] / 4);
+    out[me() + 64] = 1;
 }
 
 /* Half of a group of cooperative groups. */
@@ -857,6 +867,8 @@ static const row rows[] = {
     ROW(race, broadcast, .threads = 32),
     ROW(race, broadcast_again, .threads = 32),
     ROW(race, shuffle_between),
+    ROW(race, vote_between),
+    ROW(race, sum_between),
     ROW(race, tiles, .threads = 32),
     ROW(race, named_barriers, .threads = 128),
     ROW(race, mbarrier_unwaited),
@@ -889,11 +901,9 @@ static const row rows[] = {
     READS(init, copy_of_unwritten, .prepare = copy_of_unwritten),
     READS(init, by_a_kernel, .prepare = by_a_kernel),
 
-    ROW(sync, lanes_end),
+    ROW(sync, lanes_skip),
     ROW(sync, lanes_elsewhere),
     ROW(sync, lanes_later),
-    ROW(sync, lanes_return),
-    ROW(sync, warps_return),
     ROW(sync, warps_unequal),
     ROW(sync, lanes_leave),
     ROW(sync, count_branch),
@@ -912,7 +922,7 @@ static const row rows[] = {
 };
 
 static cudaError_t execute(const row &r, bool wrong) {
-    int *in = r.prepare(wrong), *out = allocated(RESULTS * sizeof(int)), results[RESULTS];
+    int *out = allocated(RESULTS * sizeof(int)), *in = r.prepare(wrong), results[RESULTS];
     void *args[] = {&in, &out};
     auto launch = r.cooperative ? cudaLaunchCooperativeKernel<void> : cudaLaunchKernel<void>;
     MUST(cudaMemset(out, 0, sizeof results));

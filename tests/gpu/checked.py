@@ -32,7 +32,7 @@ ANSWERS = Path(__file__).with_name("checked.txt")
 # The checks, and the tool that looks for the same.
 TOOLS = {"memory": "memcheck", "race": "racecheck", "init": "initcheck", "sync": "synccheck"}
 ALONE = "alone"  # without a tool: the error of CUDA
-NOTHING, NOT_RUN = "-", "?"
+NOTHING, NOT_RUN, STOPPED = "-", "?", "stopped by the time limit"
 NO_TOOL = 77
 ALL = f"check={','.join(TOOLS)}"
 
@@ -42,16 +42,18 @@ ALL = f"check={','.join(TOOLS)}"
 def cases(program: str, environment: dict[str, str] | None = None) -> dict[str, str]:
     """The names of the mistakes, each with its check."""
     command = [program, "--list"]
-    listed = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+    return read_cases(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout)
+
+
+def read_cases(listed: str) -> dict[str, str]:
     return {name: check for check, name in (line.split() for line in listed.splitlines())}
 
 
 def plan(planted: dict[str, str]) -> list[tuple[str, str]]:
     """What to run, by case and tool: first what is compared, then whether other tools see a mistake, too."""
     own = [(name + twin, TOOLS[check]) for name, check in planted.items() for twin in ("", "_ok")]
-    alone = [(name, ALONE) for name in planted]
-    others = [(name + twin, tool) for twin in ("", "_ok") for name in planted for tool in TOOLS.values()]
-    return list(dict.fromkeys(own + alone + others))
+    others = [(name, tool) for tool in (ALONE, *TOOLS.values()) for name in planted]
+    return list(dict.fromkeys(own + others))
 
 
 def printed(command: list[str], limit: float) -> str:
@@ -64,7 +66,7 @@ def printed(command: list[str], limit: float) -> str:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            ending = "stopped by the time limit\n"
+            ending = f"{STOPPED}\n"
         file.seek(0)
         return file.read() + ending
 
@@ -73,8 +75,9 @@ def record(program: str, sanitizer: str, folder: Path, seconds: float, jobs: int
     """Runs each case under each tool, as many as there is time for. Returns how many there was none for."""
     end = time.monotonic() + seconds
     folder.mkdir(parents=True, exist_ok=True)
+    planted = cases(program)
     (folder / "version").write_text(printed([sanitizer, "--version"], 60))
-    (folder / "help").write_text(printed([sanitizer, "--help"], 60))
+    (folder / "cases").write_text("".join(f"{check} {name}\n" for name, check in planted.items()))
 
     def run(case: str, tool: str) -> bool:
         left = end - time.monotonic()
@@ -85,7 +88,7 @@ def record(program: str, sanitizer: str, folder: Path, seconds: float, jobs: int
         return True
 
     with ThreadPoolExecutor(jobs) as pool:
-        done = list(pool.map(lambda both: run(*both), plan(cases(program))))
+        done = list(pool.map(lambda both: run(*both), plan(planted)))
     return done.count(False)
 
 
@@ -100,7 +103,7 @@ def kind_of(text: str) -> str:
     """The kind of the first message that a tool prints, in few words; nothing if it has none."""
     count = SUMMARY.search(text)
     if not count or count.group(1) == "0":
-        return "stopped" if "stopped by the time limit" in text else ""
+        return STOPPED if STOPPED in text else ""
     for heading in (match.group(1) for match in map(HEADING.match, text.splitlines()) if match):
         race = RACE.match(heading)
         if race:
@@ -111,25 +114,30 @@ def kind_of(text: str) -> str:
 
 def error_of(text: str) -> str:
     """The error of CUDA that the program ends with."""
-    if "stopped by the time limit" in text:
-        return "stopped"
+    if STOPPED in text:
+        return STOPPED
     found = re.search(r"^end (\w+)", text, re.M)
     error = found.group(1) if found else "ended"
     return "" if error == "cudaSuccess" else error
 
 
 def read_folder(folder: Path) -> str:
-    """What the tools said, a line for each case: the error without a tool, then each tool's first kind of message."""
-    columns = [ALONE, *TOOLS.values()]
-    names = sorted({path.stem for path in folder.glob("*.*")})
-    rows = [["case", *columns]]
-    for name in names:
-        files = [folder / f"{name}.{column}" for column in columns]
-        texts = [file.read_text(errors="replace") if file.exists() else None for file in files]
-        kinds = [
-            NOT_RUN if text is None else (kind_of if n else error_of)(text) or NOTHING for n, text in enumerate(texts)
-        ]
-        rows.append([name, *kinds])
+    """What was recorded, a line for each case: the error without a tool, what the tool says that looks for such
+    mistakes, and what others say."""
+
+    def kind(case: str, tool: str) -> str:
+        file = folder / f"{case}.{tool}"
+        if not file.exists():
+            return NOT_RUN
+        return (error_of if tool == ALONE else kind_of)(file.read_text(errors="replace")) or NOTHING
+
+    rows = [["case", ALONE, "tool", "others"]]
+    for name, check in read_cases((folder / "cases").read_text()).items():
+        own = TOOLS[check]
+        others = {tool: kind(name, tool) for tool in TOOLS.values() if tool != own}
+        said = ", ".join(f"{tool}: {text}" for tool, text in others.items() if text not in (NOTHING, NOT_RUN))
+        rows.append([name, kind(name, ALONE), kind(name, own), said or NOTHING])
+        rows.append([f"{name}_ok", NOT_RUN, kind(f"{name}_ok", own), NOT_RUN])
     widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
     return "".join(" | ".join(map(str.ljust, row, widths)).rstrip() + "\n" for row in rows)
 
@@ -205,7 +213,7 @@ def verdict(theirs: str, ours: Simulated, check: str, planted: bool) -> str:
     """Who has a report: "both", "neither", "ours only" or "tool only"; and of correct kernels any report counts."""
     reported = bool(ours.error or (ours.findings[check] if planted else ours.findings))
     names = {(True, True): "both", (True, False): "tool only", (False, True): "ours only"}
-    return names.get((theirs not in (NOTHING, NOT_RUN), reported), "neither")
+    return names.get((theirs not in (NOTHING, NOT_RUN, STOPPED), reported), "neither")
 
 
 def compare(
@@ -217,7 +225,7 @@ def compare(
     for case, ours in simulated.items():
         name = case.removesuffix("_ok")
         check = planted[name]
-        theirs = answers[case][TOOLS[check]]
+        theirs = answers[case]["tool"]
         who = verdict(theirs, ours, check, case == name)
         expected = who == ("both" if case == name else "neither")
         wrong += expected == (case in reasons)
