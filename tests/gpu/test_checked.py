@@ -61,7 +61,7 @@ def program(tmp_path: Path) -> Path:
             "race with a write (error)",
         ),
         ("========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n", ""),
-        ("========= COMPUTE-SANITIZER\nstopped by the time limit\n", "stopped"),
+        (f"========= COMPUTE-SANITIZER\n{checked.STOPPED}\n", checked.STOPPED),
     ],
 )
 def test_kind_of(text: str, kind: str) -> None:
@@ -74,25 +74,31 @@ def test_kind_of(text: str, kind: str) -> None:
         ("case a\nend cudaSuccess\nexit status 0\n", ""),
         ("case a\nend cudaErrorIllegalAddress\nexit status 3\n", "cudaErrorIllegalAddress"),
         ("case a\nexit status -11\n", "ended"),
-        ("case a\nstopped by the time limit\n", "stopped"),
+        (f"case a\n{checked.STOPPED}\n", checked.STOPPED),
     ],
 )
 def test_error_of(text: str, error: str) -> None:
     assert checked.error_of(text) == error
 
 
-def test_what_was_recorded_is_read(tmp_path: Path, program: Path) -> None:
+def test_what_was_recorded_is_read(tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checked, "LIMIT", 0.5)
     sanitizer = script(tmp_path / "sanitizer", f"cat <<'EOF'\n{READ_BEHIND}EOF")
     folder = tmp_path / "raw"
-    assert checked.record(str(program), str(sanitizer), folder, seconds=2, jobs=16) == 0
+    assert checked.record(str(program), str(sanitizer), folder, seconds=60, jobs=8) == 0
     answers = checked.read_answers(checked.read_folder(folder))
-    assert answers["read_behind"] == {
-        "alone": "-",
-        **dict.fromkeys(checked.TOOLS.values(), "Invalid __global__ read"),
-    }
-    assert answers["exchange"]["alone"] == "stopped"
-    (folder / "exchange.alone").unlink()
-    assert checked.read_answers(checked.read_folder(folder))["exchange"]["alone"] == "?"
+    others = ", ".join(f"{tool}: Invalid __global__ read" for tool in ("racecheck", "initcheck", "synccheck"))
+    assert answers["read_behind"] == {"alone": "-", "tool": "Invalid __global__ read", "others": others}
+    assert answers["read_behind_ok"] == {"alone": "?", "tool": "Invalid __global__ read", "others": "?"}
+    assert answers["exchange"]["alone"] == checked.STOPPED
+    (folder / "exchange.racecheck").unlink()
+    assert checked.read_answers(checked.read_folder(folder))["exchange"]["tool"] == "?"
+
+
+def test_without_time_nothing_runs(tmp_path: Path, program: Path) -> None:
+    runs = checked.plan(checked.cases(str(program)))
+    assert runs[:2] == [("read_behind", "memcheck"), ("read_behind_ok", "memcheck")]
+    assert checked.record(str(program), str(program), tmp_path / "raw", seconds=0, jobs=1) == len(runs) == 12
 
 
 def test_what_the_simulator_prints_is_read() -> None:
@@ -115,6 +121,7 @@ def test_what_the_simulator_prints_is_read() -> None:
         ("Invalid __global__ read", Simulated(Counter(race=1)), True, "tool only"),
         ("-", Simulated(error="cudaErrorIllegalAddress"), True, "ours only"),
         ("?", Simulated(), True, "neither"),
+        (checked.STOPPED, Simulated(Counter(memory=1)), True, "ours only"),
         ("-", Simulated(Counter(race=1)), False, "ours only"),
     ],
 )
@@ -123,7 +130,7 @@ def test_verdict(theirs: str, ours: Simulated, planted: bool, who: str) -> None:
 
 
 def test_a_difference_needs_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = {"a": {"memcheck": "-"}, "a_ok": {"memcheck": "-"}}
+    answers = {"a": {"tool": "-"}, "a_ok": {"tool": "-"}}
     simulated = {"a": Simulated(Counter(memory=3)), "a_ok": Simulated()}
     rows, wrong = checked.compare({"a": "memory"}, answers, simulated)
     assert wrong == 1
