@@ -159,7 +159,7 @@ static bool stored_by(const ptx_warp *w, const ptx_check_site *site, unsigned la
 
 /* Returns whether the lane writes what is there already. */
 static bool is_silent(const ptx_warp *w, const ptx_checked_touch *t) {
-    char value[64];
+    char value[64] = {0};
     return stored_by(w, t->site, t->lane, value) && memcmp(value, t->bytes, t->size) == 0;
 }
 
