@@ -62,16 +62,29 @@ TEST(lanes_of_a_warp) {
     assert_int_equal(found("race", SHARED("1", STORE "bar.warp.sync -1;\n" LOAD), 1, 64), 0);
     assert_int_equal(found("race", SHARED("1", STORE LOAD), 1, 64), 64);
     expect("no barrier or __syncwarp() orders the two");
-    /* A shuffle brings lanes together, too; halves of a warp may do so on their own. */
+    /* A shuffle or a vote is no barrier for memory; halves of a warp may meet on their own. */
     assert_int_equal(
         found("race", SHARED("1", STORE "shfl.sync.idx.b32 %r5, %r1, 0, 31, -1;\n" LOAD), 1, 32),
-        0);
+        32);
+    assert_int_equal(
+        found("race", SHARED("1", STORE "vote.sync.ballot.b32 %r5, 1, -1;\n" LOAD), 1, 32), 32);
     assert_int_equal(
         found("race",
               SHARED("1", "mov.u32 %r5, 0xffff;\nsetp.ge.u32 %p1, %r1, 16;\n"
                           "@%p1 shl.b32 %r5, %r5, 16;\n" STORE "bar.warp.sync %r5;\n" LOAD),
               1, 32),
         0);
+    /* A half of the warp knows nothing of the other one, unless lanes of both meet. */
+#define HALVES_MEET(more)                                                                          \
+    SHARED("16", "and.b32 %r6, %r1, 16;\nmov.u32 %r5, 0xffff;\nshl.b32 %r5, %r5, %r6;\n" STORE     \
+                 "bar.warp.sync %r5;\n" more LOAD)
+    assert_int_equal(found("race", HALVES_MEET(""), 1, 64), 64);
+    assert_int_equal(found("race", HALVES_MEET("bar.warp.sync -1;\n"), 1, 64), 0);
+    assert_int_equal(found("race",
+                           HALVES_MEET("and.b32 %r6, %r1, 1;\nmov.u32 %r5, 0x55555555;\n"
+                                       "shl.b32 %r5, %r5, %r6;\nbar.warp.sync %r5;\n"),
+                           1, 64),
+                     0);
     /* A barrier of the warp does not order other warps. */
     assert_int_equal(found("race", SHARED("32", STORE "bar.warp.sync -1;\n" LOAD), 1, 64), 64);
 }
@@ -148,6 +161,21 @@ TEST(blocks_of_a_cluster) {
                       "@!%p2 bra again;\nld.shared.u32 %r8, [%r3];\nst.global.u32 [%d2], %r8;\n"),
               2, 32),
         0);
+}
+
+/* A block must not end while another one may still access its shared memory. */
+TEST(blocks_of_a_cluster_that_end) {
+#define ENDS(instructions)                                                                         \
+    HEAD ".entry k(.param .u64 p)\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n{\n"              \
+         ".reg .b32 %r<9>; .reg .b64 %d<9>;\n.shared .align 8 .b8 s[256];\nmov.u32 %r1, %tid.x;\n" \
+         "mov.u32 %r2, %cluster_ctarank;\nxor.b32 %r5, %r2, 1;\nmov.u32 %r3, s;\n"                 \
+         "mad.lo.u32 %r3, %r1, 4, %r3;\nmapa.shared::cluster.u32 %r6, %r3, %r5;\n"                 \
+         "st.shared.u32 [%r3], %r1;\n" MEET "ld.shared::cluster.u32 %r8, [%r6];\n" instructions    \
+         "ret;\n}\n"
+    assert_int_equal(found("race", ENDS(MEET), 2, 32), 0);
+    assert_true(found("race", ENDS(""), 2, 32) >= 2);
+    expect("a read of 4 bytes of shared memory of block (");
+    expect(", and nothing orders that before the end of that block; ld.shared::cluster.u32 in");
 }
 
 /* Whoever waits for the mbarrier of the memory's own block reads what the other block copied. */
@@ -402,9 +430,20 @@ TEST(scopes_of_a_flag) {
     assert_int_equal(found("race", FLAG_OF("%tid.x", RELEASE("cta"), ACQUIRE("cta")), 1, 33), 0);
     assert_int_equal(found("race", FLAG_OF("%tid.x", RELEASE("gpu"), ACQUIRE("cta")), 1, 33), 0);
     assert_int_equal(found("race", FLAG_OF("%tid.x", RELEASE("cta"), ACQUIRE("gpu")), 1, 33), 0);
-    assert_int_equal(found("race", FLAG_OF("%ctaid.x", RELEASE("cta"), ACQUIRE("gpu")), 2, 1), 1);
+    /* The flag, and what it is for. */
+    assert_int_equal(found("race", FLAG_OF("%ctaid.x", RELEASE("cta"), ACQUIRE("gpu")), 2, 1), 2);
     expect("which thread (0, 0, 0) of block (0, 0, 0) writes, and nothing orders the two");
-    assert_int_equal(found("race", FLAG_OF("%ctaid.x", RELEASE("gpu"), ACQUIRE("cta")), 2, 1), 1);
+    assert_int_equal(found("race", FLAG_OF("%ctaid.x", RELEASE("gpu"), ACQUIRE("cta")), 2, 1), 2);
+}
+
+/* Atomic operations of several blocks whose scope is their own block. */
+TEST(scopes_of_atomic_operations) {
+#define ATOMIC(scope) "atom." scope "global.add.u32 %r2, [%d1], 1;\n"
+    assert_int_equal(found("race", BLOCKS(ATOMIC("")), 3, 32), 0);
+    assert_int_equal(found("race", BLOCKS(ATOMIC("cta.")), 1, 64), 0);
+    assert_int_equal(found("race", BLOCKS(ATOMIC("cta.")), 2, 1), 1);
+    expect("which thread (0, 0, 0) of block (0, 0, 0) changes, and the scope .cta of one of them "
+           "has not both");
 }
 
 /* Threads that have one after the other the same memory of the heap. */
@@ -512,6 +551,14 @@ TEST(device_memory_that_nobody_wrote) {
     OK(cuMemAlloc(&other, 128));
     OK(cuMemcpyDtoD(other, at, 64));
     assert_int_equal(unwritten_of(module, other), 16);
+    OK(cuMemFree(other));
+    CUdeviceptr copy; /* of what was never written */
+    OK(cuMemAlloc(&other, 128));
+    OK(cuMemAlloc(&copy, 128));
+    OK(cuMemcpyDtoD(copy, other + 28, 100));
+    OK(cuMemcpyHtoD(copy + 100, words, 28));
+    assert_int_equal(unwritten_of(module, copy), 25);
+    OK(cuMemFree(copy));
     OK(cuMemFree(other));
     OK(cuMemAllocAsync(&other, 128, stream));
     OK(cuMemsetD8Async(other, 0, 60, stream));
@@ -705,6 +752,8 @@ TEST(what_malloc_returned) {
         found("memory", WITH_HEAP("st.u32 [%d2+8], 3;\n" FREE_IT "ld.u32 %r1, [%d2+8];\n"), 1, 1),
         1);
     expect(", in the heap, where free() took the memory or nobody had any; ld.u32 in line");
+    assert_int_equal(found("memory", WITH_HEAP("add.u64 %d2, %d2, 16;\n" FREE_IT), 1, 1), 1);
+    expect(", which malloc() did not return; call in line");
 }
 
 /* Two variables lie one behind the other, and dynamic shared memory behind them. */
@@ -778,6 +827,24 @@ TEST(copies_that_nobody_waited_for) {
                      32);
 }
 
+/* A thread tells the mbarrier how many bytes will come, before it copies them; then all wait. */
+TEST(bulk_copies_that_are_waited_for) {
+#define BULK(wait)                                                                                 \
+    HEAD ".entry k(.param .u64 p) {\n.reg .b32 %r<9>; .reg .b64 %d<4>; .reg .pred %p<3>;\n"        \
+         ".shared .align 16 .b32 s[32];\n.shared .b64 m;\nld.param.u64 %d1, [p];\n"                \
+         "mov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 2;\nmov.u32 %r3, s;\nadd.u32 %r3, %r3, %r2;\n"   \
+         "setp.ne.u32 %p1, %r1, 0;\n@!%p1 mbarrier.init.shared.b64 [m], 1;\nbar.sync 0;\n"         \
+         "@%p1 bra A;\nmbarrier.arrive.expect_tx.shared.b64 %d3, [m], 128;\n"                      \
+         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%d1], 128, "     \
+         "[m];\nA:\n" wait "ld.shared.u32 %r6, [%r3];\nret;\n}\n"
+    assert_int_equal(found("race",
+                           BULK("again: mbarrier.test_wait.parity.shared.b64 %p2, [m], 0;\n"
+                                "@!%p2 bra again;\n"),
+                           1, 32),
+                     0);
+    assert_int_equal(found("race", BULK(""), 1, 32), 31);
+}
+
 /* ---- barriers and .sync operations ---- */
 
 /* Runs a kernel that the check finds fault with, and that fails. */
@@ -821,6 +888,42 @@ TEST(barriers_of_a_divergent_warp) {
                                        "bra E;\nO:\nbarrier.sync 0;\nE:\n"),
                            1, 32),
                      0);
+}
+
+/* Lanes that go on behind a barrier at which others of their warp wait. Those that end need not. */
+TEST(barriers_that_lanes_skip) {
+#define SKIP(behind) SHARED("0", "setp.ge.u32 %p1, %r1, 8;\n@%p1 bra E;\nbar.sync 0;\nE:\n" behind)
+    assert_int_equal(found("sync", SKIP(""), 1, 64), 0);
+    assert_int_equal(found("sync", SKIP("st.global.u32 [%d2], %r1;\n"), 1, 64), 1);
+    expect("thread (0, 0, 0): not all threads of the warp come to this barrier: thread (8, 0, 0) "
+           "of the block waits elsewhere; bar.sync in line 17 of the PTX; the other: "
+           "st.global.u32 in line 19 of the PTX");
+    /* A loop that lanes leave one by one. */
+    assert_int_equal(found("sync",
+                           SHARED("0", "mov.u32 %r5, 0;\nL:\nsetp.eq.u32 %p1, %r5, %r1;\n"
+                                       "@%p1 bra E;\nbar.sync 0;\nadd.u32 %r5, %r5, 1;\n"
+                                       "setp.lt.u32 %p2, %r5, 2;\n@%p2 bra L;\nE:\n"
+                                       "st.global.u32 [%d2], %r1;\n"),
+                           1, 32),
+                     2);
+    /* Whole warps may. */
+    assert_int_equal(found("sync",
+                           SHARED("0", "setp.ge.u32 %p1, %r1, 32;\n@%p1 bra E;\nbar.sync 0;\n"
+                                       "E:\nst.global.u32 [%d2], %r1;\n"),
+                           1, 64),
+                     0);
+}
+
+TEST(sync_operations_that_lanes_skip) {
+#define SKIP_SYNC(operation, behind)                                                               \
+    SHARED("0", "setp.ge.u32 %p1, %r1, 16;\n@%p1 bra E;\n" operation "E:\n" behind)
+    assert_int_equal(found("sync", SKIP_SYNC("bar.warp.sync -1;\n", ""), 1, 32), 0);
+    assert_int_equal(
+        found("sync", SKIP_SYNC("bar.warp.sync 0xffff;\n", "st.global.u32 [%d2], %r1;\n"), 1, 32),
+        0);
+    assert_int_equal(
+        found("sync", SKIP_SYNC("bar.warp.sync -1;\n", "st.global.u32 [%d2], %r1;\n"), 1, 32), 1);
+    expect("the mask 0xffffffff names the lanes 0xffff0000, which do not come; bar.warp.sync in");
 }
 
 TEST(barriers_that_never_open) {
@@ -918,6 +1021,7 @@ int main(void) {
         CHECKED(a_write_behind_a_read),
         CHECKED(a_reduction),
         CHECKED(blocks_of_a_cluster),
+        CHECKED(blocks_of_a_cluster_that_end),
         CHECKED(copies_between_blocks_of_a_cluster),
         CHECKED(atomic_operations),
         CHECKED(atomic_operations_beside_reads),
@@ -930,6 +1034,7 @@ int main(void) {
         CHECKED(warps_that_are_ordered_in_global_memory),
         CHECKED(the_last_block),
         CHECKED(scopes_of_a_flag),
+        CHECKED(scopes_of_atomic_operations),
         CHECKED(memory_of_the_heap_again),
         CHECKED(shared_memory_that_nobody_wrote),
         CHECKED(local_memory_that_nobody_wrote),
@@ -950,8 +1055,11 @@ int main(void) {
         CHECKED(behind_a_shared_variable),
         CHECKED(barriers_that_not_all_reach),
         CHECKED(barriers_of_a_divergent_warp),
+        CHECKED(barriers_that_lanes_skip),
+        CHECKED(sync_operations_that_lanes_skip),
         CHECKED(barriers_that_never_open),
         CHECKED(copies_that_nobody_waited_for),
+        CHECKED(bulk_copies_that_are_waited_for),
         CHECKED(sources_of_shuffles),
         CHECKED(masks_of_sync_operations),
         CHECKED(a_place_in_the_source),

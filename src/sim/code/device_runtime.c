@@ -102,8 +102,9 @@ static cudaError_t take_memory(const calling *c) {
 }
 
 static cudaError_t give_memory(const calling *c) {
-    const cudaError_t result =
-        acu_sim_heap_free(c->module->context, (const void *)(uintptr_t)c->call->arguments[0]);
+    const void *memory = (const void *)(uintptr_t)c->call->arguments[0];
+    bool overlooked;
+    const cudaError_t result = acu_sim_heap_free(c->module->context, memory, &overlooked);
     return result ? end(c, result, "cudaFree() got no memory, or what is free", "") : cudaSuccess;
 }
 

@@ -270,11 +270,12 @@ static uint64_t allocate(void *data, uint64_t bytes) {
 
 static int release(void *data, uint64_t address) {
     const machine *m = data;
+    bool overlooked;
     pthread_mutex_lock(&acu_sim_lock);
     const cudaError_t result =
-        acu_sim_heap_free(m->module->context, (const void *)(uintptr_t)address);
+        acu_sim_heap_free(m->module->context, (const void *)(uintptr_t)address, &overlooked);
     pthread_mutex_unlock(&acu_sim_lock);
-    return (int)result;
+    return overlooked ? PTX_OVERLOOKED : (int)result;
 }
 
 static bool stray(void *data, uint64_t address, uint64_t size, char *text, size_t room) {

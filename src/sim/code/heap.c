@@ -231,16 +231,17 @@ acu_sim_heap *acu_sim_heap_of(acu_sim_context *context, bool make) {
 }
 
 /* A GPU looks at what is before the memory, and overlooks what does not look like a piece. */
-cudaError_t acu_sim_heap_free(acu_sim_context *context, const void *memory) {
+cudaError_t acu_sim_heap_free(acu_sim_context *context, const void *memory, bool *overlooked) {
     acu_sim_heap *h = acu_sim_heap_of(context, false);
     size_t bytes;
+    *overlooked = false;
     if (!memory || (h && acu_sim_heap_give(h, memory)))
         return cudaSuccess;
     if (h && is_free(h, memory))
         return cudaErrorLaunchFailure;
-    const bool known = (h && acu_sim_heap_find(h, memory, &bytes)) ||
-                       acu_sim_kernel_launch_find(context->device, memory, 1);
-    return known ? cudaSuccess : cudaErrorIllegalAddress;
+    *overlooked = (h && acu_sim_heap_find(h, memory, &bytes)) ||
+                  acu_sim_kernel_launch_find(context->device, memory, 1);
+    return *overlooked ? cudaSuccess : cudaErrorIllegalAddress;
 }
 
 /* Frees the heaps of the context, or of all contexts of the device; of all if both are NULL. */

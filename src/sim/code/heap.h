@@ -11,9 +11,9 @@ typedef struct acu_sim_heap acu_sim_heap;
  * made, of the size that cudaLimitMallocHeapSize has at the moment. Called under the lock. */
 acu_sim_heap *acu_sim_heap_of(acu_sim_context *context, bool make);
 
-/* Takes back what a kernel frees. Memory of others is overlooked, as by a GPU; what is free already
- * is error 719, and no memory 700. Called under the lock. */
-cudaError_t acu_sim_heap_free(acu_sim_context *context, const void *memory);
+/* Takes back what a kernel frees. Memory of others is overlooked, as by a GPU, and `overlooked` is
+ * set; what is free already is error 719, and no memory 700. Called under the lock. */
+cudaError_t acu_sim_heap_free(acu_sim_context *context, const void *memory, bool *overlooked);
 
 /* The others are called without the lock, by any thread. */
 

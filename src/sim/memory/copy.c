@@ -16,6 +16,7 @@
 #include "sim/memory/memory.h"
 #include "sim/memory/multicast.h"
 #include "sim/memory/range.h"
+#include "sim/memory/unwritten.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/op.h"
 #include "sim/stream/stream.h"
@@ -387,7 +388,9 @@ static void copy_row(const acu_sim_layout *to, const acu_sim_layout *from, size_
 static bool copy_plain_row(const acu_sim_layout *to, const acu_sim_layout *from, size_t y,
                            size_t z) {
     char *at = to->at + z * to->slice + y * to->pitch;
-    memmove(at, from->at + z * from->slice + y * from->pitch, to->width);
+    const char *source = from->at + z * from->slice + y * from->pitch;
+    memmove(at, source, to->width);
+    acu_sim_unwritten_copied(at, source, to->width);
     return acu_sim_multicast_spread(at, to->width);
 }
 

@@ -22,6 +22,18 @@ void acu_sim_unwritten_fill(void *bytes, const void *address, size_t size) {
     }
 }
 
+void acu_sim_unwritten_copied(void *to, const void *from, size_t size) {
+    const uintptr_t target = (uintptr_t)to, source = (uintptr_t)from;
+    if (!(acu_sim_configuration()->checks & CHECK_INIT) || (target - source) % 4)
+        return;
+    for (size_t at = -target % 4; at < size && size - at >= 4; at += 4) {
+        uint32_t word;
+        memcpy(&word, (char *)to + at, sizeof word);
+        if (word == acu_sim_unwritten_word(source + at))
+            acu_sim_unwritten_fill((char *)to + at, (char *)to + at, sizeof word);
+    }
+}
+
 void acu_sim_unwritten_begin(const acu_sim_range *range) {
     if (range->kind == SIM_DEVICE && !range->bytes && !range->view)
         acu_sim_unwritten_fill(acu_sim_range_bytes(range, (void *)range->base), (void *)range->base,

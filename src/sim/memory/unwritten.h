@@ -11,6 +11,8 @@ uint32_t acu_sim_unwritten_word(uint64_t address);
 /* Fills memory with these words, without check=init not. `bytes` is where the byte at `address` is.
  */
 void acu_sim_unwritten_fill(void *bytes, const void *address, size_t size);
+/* Bytes were copied: what was never written of them is not where they are now either. */
+void acu_sim_unwritten_copied(void *to, const void *from, size_t size);
 /* Fills a range that was allocated, if it is a device's own memory. */
 void acu_sim_unwritten_begin(const acu_sim_range *range);
 

@@ -144,14 +144,7 @@ static void lower_arrive(ptx_lowering *l, const ptx_instruction *i, ptx_words *w
     acu_ptx_take_type(words);
     acu_ptx_words_end(l, words);
     c->barrier.address = acu_ptx_address(l, &i->operands[0], c->barrier.space);
-    acu_ptx_check_access(l, (ptx_check_site){.space = c->barrier.space,
-                                             .address = c->barrier.address,
-                                             .bytes = 8,
-                                             .reads = true,
-                                             .writes = true,
-                                             .strong = true,
-                                             .apart = true,
-                                             .releases = true});
+    acu_ptx_check_completion(l, c->barrier.space, c->barrier.address);
     acu_ptx_check_commit(l); /* whoever waits for the mbarrier waits for the copies */
     acu_ptx_check_wait(l, 0);
     ptx_op *op = acu_ptx_emit(l, arrive);
@@ -268,6 +261,8 @@ static void lower_bulk(ptx_lowering *l, const ptx_instruction *i, ptx_words *wor
     check_side(l, &c->from, c, false);
     if (!c->multicast)
         check_side(l, &c->to, c, true);
+    if (c->has_barrier && !c->multicast)
+        acu_ptx_check_completion(l, PTX_SHARED_CLUSTER, c->barrier.address);
     ptx_op *op = acu_ptx_emit(l, do_bulk);
     op->more = c;
     op->site = acu_ptx_site(l);

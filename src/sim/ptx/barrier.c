@@ -50,6 +50,8 @@ static bool try_barrier(ptx_block *block, unsigned number) {
 void acu_ptx_block_lanes_ended(ptx_warp *w, uint32_t lanes) {
     ptx_block *block = w->block;
     block->ended += ptx_count_lanes(lanes);
+    if (block->check && block->ended == block->threads)
+        acu_ptx_check_ended(block);
     for (uint32_t used = block->used; used; used &= used - 1) {
         unsigned n = (unsigned)__builtin_ctz(used);
         if (block->barriers[n].all)

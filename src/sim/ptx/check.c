@@ -33,9 +33,10 @@ ptx_check_block *acu_ptx_check_block_new(const ptx_block *block) {
         return NULL;
     bool races = block->launch->code->watch.checks & PTX_CHECK_RACE;
     made->clocks = calloc(block->warp_count, sizeof *made->clocks);
+    made->pairs = calloc(races ? block->warp_count : 1, sizeof *made->pairs);
     made->shared = calloc(races ? block->shared_bytes + 1 : 1, sizeof *made->shared);
     made->groups = calloc((size_t)block->warp_count * PTX_LANES, sizeof *made->groups);
-    if (made->clocks && made->shared && made->groups)
+    if (made->clocks && made->pairs && made->shared && made->groups)
         return made;
     acu_ptx_check_block_free(made);
     return NULL;
@@ -45,6 +46,7 @@ void acu_ptx_check_block_free(ptx_check_block *block) {
     if (!block)
         return;
     free(block->clocks);
+    free(block->pairs);
     free(block->shared);
     free(block->groups);
     free(block);
@@ -54,6 +56,8 @@ void acu_ptx_check_block_begin(ptx_block *block) {
     ptx_check_block *own = block->check;
     own->fenced = own->fenced_outside = own->proxied = 0;
     own->apart.check = 0;
+    own->visit.site = NULL;
+    memset(own->told, 0, sizeof own->told);
     memset(own->came, 0, sizeof own->came);
     memset(own->clocks, 0, block->warp_count * sizeof *own->clocks);
     for (unsigned n = 0; n < block->warp_count * PTX_LANES; n++)
@@ -88,6 +92,40 @@ void acu_ptx_check_learn(ptx_warp *w, uint32_t lanes, ptx_time time, ptx_time re
     for (unsigned i = 0; i < PTX_LANES; i++)
         if (lanes >> i & 1)
             advance(&clock->lanes[i], time);
+}
+
+/* Lanes that are not all of the warp know of each other, and what each of them knew. */
+static void meet_some(ptx_pairs pairs, ptx_time *lanes, uint32_t some, ptx_time now) {
+    ptx_time known[PTX_LANES] = {0}, of_all = 0;
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        if (some >> i & 1) {
+            advance(&of_all, lanes[i]);
+            for (unsigned n = 0; n < PTX_LANES; n++)
+                advance(&known[n], some >> n & 1 ? now : pairs[i][n]);
+        }
+    for (unsigned i = 0; i < PTX_LANES; i++)
+        if (some >> i & 1) {
+            lanes[i] = of_all;
+            memcpy(pairs[i], known, sizeof known);
+        }
+}
+
+void acu_ptx_check_meet(ptx_warp *w, const uint32_t *members) {
+    ptx_check_block *check = w->block->check;
+    ptx_time now = acu_ptx_check_tick(w->worker->check);
+    ptx_time *lanes = check->clocks[w->number].lanes;
+    uint32_t met = 0;
+    for (uint32_t left = w->mask; left; left &= left - 1) {
+        const uint32_t mask = members[__builtin_ctz(left)];
+        if (!(ptx_alive(w) & ~mask)) {
+            for (unsigned i = 0; i < PTX_LANES; i++)
+                lanes[i] = now;
+            return;
+        }
+        if (mask & ~met && w->code->watch.checks & PTX_CHECK_RACE)
+            meet_some(check->pairs[w->number], lanes, mask, now);
+        met |= mask;
+    }
 }
 
 void acu_ptx_check_came(ptx_warp *w, unsigned number) {

@@ -57,10 +57,16 @@ void acu_ptx_check_came(struct ptx_warp *warp, unsigned number);
  * that of the block's barrier, or PTX_CLUSTER_BARRIER; `all` threads have come. */
 void acu_ptx_check_opened(struct ptx_block *block, unsigned number, bool all);
 
+/* The last threads of a block have ended. */
+void acu_ptx_check_ended(struct ptx_block *block);
+
 /* The memory is a thread's own from now on: what others did with it does not matter. */
 void acu_ptx_check_forget(struct ptx_warp *warp, uint64_t address, uint64_t size);
 /* No thread of the block can go on, and some wait at a barrier. */
 void acu_ptx_check_stuck(struct ptx_block *block);
+/* All lanes of the warp wait: some perhaps at a barrier or a .sync operation, and others behind it,
+ * where lanes meet again. */
+void acu_ptx_check_skipped(struct ptx_warp *warp);
 /* Lanes do a .sync operation although lanes that their masks name are not among those that are
  * `present`: they will not come. */
 void acu_ptx_check_missing(struct ptx_warp *warp, const struct ptx_op *op, uint32_t lanes,

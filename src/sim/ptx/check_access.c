@@ -144,6 +144,17 @@ void acu_ptx_check_access(ptx_lowering *l, ptx_check_site site) {
     op->site = acu_ptx_site(l);
 }
 
+void acu_ptx_check_completion(ptx_lowering *l, ptx_space space, ptx_address barrier) {
+    acu_ptx_check_access(l, (ptx_check_site){.space = space,
+                                             .address = barrier,
+                                             .bytes = 8,
+                                             .reads = true,
+                                             .writes = true,
+                                             .strong = true,
+                                             .apart = true,
+                                             .releases = true});
+}
+
 /* ---- fences ---- */
 
 static void note_fence(ptx_warp *w, const ptx_op *op) {
@@ -191,19 +202,13 @@ void acu_ptx_check_wait(ptx_lowering *l, uint32_t left) {
 
 /* ---- .sync operations ---- */
 
-/* `more` is the operation itself. Lanes of the mask that came on another way are there, too. */
+/* `more` is the operation itself. Lanes of the mask that came on another way are there, too. But
+ * for bar.warp.sync these operations order no accesses to memory. */
 static void meet(ptx_warp *w, const ptx_op *op) {
     const ptx_op *inner = op->more;
-    const uint32_t *members = ptx_at(w, op->a);
-    ptx_clock *clock = &w->block->check->clocks[w->number];
-    ptx_time now = acu_ptx_check_tick(w->worker->check);
-    uint32_t lanes = w->mask;
-    for (unsigned i = 0; i < PTX_LANES; i++)
-        if (w->mask >> i & 1)
-            lanes |= members[i];
-    for (unsigned i = 0; i < PTX_LANES; i++)
-        if (lanes >> i & 1)
-            clock->lanes[i] = now;
+    w->block->check->told[w->number] &= ~w->mask;
+    if (acu_ptx_is(op->instruction, "bar"))
+        acu_ptx_check_meet(w, ptx_at(w, op->a));
     if (w->code->watch.checks & PTX_CHECK_SYNC)
         acu_ptx_check_masks(w, op);
     inner->masked(w, inner);

@@ -34,6 +34,9 @@ typedef struct ptx_check_site {
 struct ptx_lowering;
 /* Adds the operations that look at the access, if the code has checks, or is profiled. */
 void acu_ptx_check_access(struct ptx_lowering *lowering, ptx_check_site site);
+/* Adds the operations that look at an arrival at an mbarrier, of a thread or of bytes: whoever
+ * waits for it knows of what was done before, and of what was copied. */
+void acu_ptx_check_completion(struct ptx_lowering *lowering, ptx_space space, ptx_address barrier);
 /* Adds the operation that notes a fence, if the code has checks. */
 void acu_ptx_check_fence(struct ptx_lowering *lowering);
 /* Adds the operation that notes the end of a group of copies, if the code looks for races. */
@@ -91,6 +94,10 @@ typedef struct ptx_record {
     uint32_t group; /* of a cp.async: the number of its group; else 0 */
 } ptx_record;
 
+/* What each lane of a warp knows of each other one, by .sync operations of some of the lanes: more
+ * than what `lanes` of the clock says. */
+typedef ptx_time ptx_pairs[PTX_LANES][PTX_LANES];
+
 /* A thread's groups of copies. */
 typedef struct ptx_groups {
     uint32_t open, over; /* the one that copies go to, and the last one that was waited for */
@@ -130,11 +137,15 @@ struct ptx_check {
 struct ptx_check_block {
     ptx_cell *shared; /* of each byte of shared memory */
     ptx_clock *clocks;
+    ptx_pairs *pairs;                       /* of each warp */
     ptx_groups *groups;                     /* of each thread */
     ptx_time came[PTX_BARRIERS][PTX_WARPS]; /* when a warp came that does not wait; 0: none has */
     ptx_time fenced;                        /* when a thread made the last fence */
     ptx_time fenced_outside;                /* the last one of a scope wider than .cta */
     ptx_time proxied;                       /* when a thread made the last fence.proxy.async */
+    uint32_t told[PTX_WARPS]; /* lanes whose .sync operation has a report for who does not come */
+    ptx_record visit;         /* the last access of another block to this one's shared memory */
+    uint64_t visit_address;   /* where that was */
     /* Threads that came to one barrier by different instructions: a mistake if some come to no more
      * barriers, and others do. `check` 0: none did. */
     ptx_finding apart;
@@ -148,6 +159,8 @@ bool acu_ptx_check_find(const ptx_warp *warp, const ptx_check_site *site, unsign
  * nothing is there. */
 void acu_ptx_check_bounds(ptx_warp *warp, const ptx_op *op, const ptx_checked_touch *touch,
                           const ptx_range *range);
+/* A lane accesses shared memory, perhaps that of another block, which must not end before. */
+void acu_ptx_check_visit(ptx_warp *warp, const ptx_checked_touch *touch);
 /* Looks whether the bytes that a lane reads were ever written. */
 void acu_ptx_check_written(ptx_warp *warp, const ptx_op *op, const ptx_checked_touch *touch);
 /* Fills the memory of a block, to find out which of it is written. */
@@ -157,6 +170,8 @@ ptx_time acu_ptx_check_tick(ptx_check *check);
 /* Lets the lanes of the warp know what was done before a time, and read before another one, by
  * anyone. */
 void acu_ptx_check_learn(ptx_warp *warp, uint32_t lanes, ptx_time time, ptx_time reads);
+/* Lets the lanes of the warp that meet know of each other. `members` has the mask of each. */
+void acu_ptx_check_meet(ptx_warp *warp, const uint32_t *members);
 /* Looks for races of the lanes' accesses, which one operation makes, and remembers them. */
 void acu_ptx_check_races(ptx_warp *warp, const ptx_op *op, const ptx_checked_touch *touches,
                          unsigned count);
@@ -169,6 +184,8 @@ void acu_ptx_check_locate(const ptx_block *block, uint64_t number, unsigned thre
                           ptx_whereabouts *at);
 /* Returns "shared", "local", "constant" or "global". */
 const char *acu_ptx_check_space(const ptx_checked_touch *touch);
+/* Returns "a read of", "a write of" or "an atomic operation on". */
+const char *acu_ptx_check_access_name(const ptx_check_site *site);
 /* Writes "shared memory at 0x10 (s + 16)". */
 void acu_ptx_check_name(const ptx_warp *warp, const ptx_checked_touch *touch, char *text,
                         size_t size);

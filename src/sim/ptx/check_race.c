@@ -86,6 +86,17 @@ void acu_ptx_check_forget(ptx_warp *w, uint64_t address, uint64_t size) {
 
 /* ---- what is ordered ---- */
 
+/* Returns whether the lane knows, by all lanes or by each, what others of its warp did. */
+static bool is_before_in_warp(const ptx_warp *w, unsigned lane, const ptx_record *r) {
+    const ptx_check_block *check = w->block->check;
+    if (r->time < check->clocks[w->number].lanes[lane])
+        return true;
+    for (uint32_t left = r->lanes & ~(UINT32_C(1) << lane); left; left &= left - 1)
+        if (r->time >= check->pairs[w->number][lane][__builtin_ctz(left)])
+            return false;
+    return true;
+}
+
 /* Returns whether what the record says is before what the lane does now. */
 static bool is_before(const ptx_warp *w, const ptx_checked_touch *t, const ptx_record *r) {
     const ptx_clock *clock = &w->block->check->clocks[w->number];
@@ -96,9 +107,7 @@ static bool is_before(const ptx_warp *w, const ptx_checked_touch *t, const ptx_r
                r->time < clock->outside;
     if (r->warp != w->number)
         return r->time < clock->inside[r->warp];
-    if (t->site->together || r->site->together || !(r->lanes & ~(UINT32_C(1) << t->lane)))
-        return true;
-    return r->time < clock->lanes[t->lane];
+    return t->site->together || r->site->together || is_before_in_warp(w, t->lane, r);
 }
 
 /* Returns whether the record is a copy for which the thread that made it has not waited: nothing
@@ -113,11 +122,18 @@ static bool is_pending(const ptx_warp *w, const ptx_checked_touch *t, const ptx_
     return false;
 }
 
+/* Returns whether the two are no race whatever their order is: both are atomic, or the like, and
+ * each has a scope that the other one's thread is in. */
+static bool are_in_scope(const ptx_warp *w, const ptx_checked_touch *t, const ptx_record *r) {
+    return t->site->strong && r->site->strong &&
+           (r->block == (uint32_t)w->block->number || !(t->site->narrow || r->site->narrow));
+}
+
 /* Returns whether the two are a race. Who prepares a compare-and-swap may read as if no other
  * thread was there, since the comparison finds what has changed. */
 static bool is_race(const ptx_warp *w, const ptx_checked_touch *t, const ptx_record *r,
                     uint8_t parts) {
-    if (!r->site || !(r->parts & parts) || (t->site->strong && r->site->strong))
+    if (!r->site || !(r->parts & parts) || are_in_scope(w, t, r))
         return false;
     if (is_pending(w, t, r))
         return true;
@@ -143,7 +159,7 @@ static bool stored_by(const ptx_warp *w, const ptx_check_site *site, unsigned la
 
 /* Returns whether the lane writes what is there already. */
 static bool is_silent(const ptx_warp *w, const ptx_checked_touch *t) {
-    char value[64];
+    char value[64] = {0};
     return stored_by(w, t->site, t->lane, value) && memcmp(value, t->bytes, t->size) == 0;
 }
 
@@ -153,7 +169,7 @@ static const char *verb_of(const ptx_record *r) {
     return !r->writes ? "reads" : r->site->reads ? "changes" : "writes";
 }
 
-static const char *name_of(const ptx_check_site *site) {
+const char *acu_ptx_check_access_name(const ptx_check_site *site) {
     return site->reads && site->writes ? "an atomic operation on"
            : site->writes              ? "a write of"
                                        : "a read of";
@@ -177,21 +193,20 @@ static void report(ptx_warp *w, const ptx_checked_touch *t, const ptx_record *r)
         snprintf(f.what, sizeof f.what,
                  "%s %u bytes of %s, which thread (%u, %u, %u) of the same block copies there by "
                  "cp.async, and it has not waited for that copy",
-                 name_of(t->site), t->size, place, f.other.thread[0], f.other.thread[1],
-                 f.other.thread[2]);
+                 acu_ptx_check_access_name(t->site), t->size, place, f.other.thread[0],
+                 f.other.thread[1], f.other.thread[2]);
         acu_ptx_check_give(w, &f);
         return;
     }
-    snprintf(
-        f.what, sizeof f.what,
-        "%s %u bytes of %s, which thread (%u, %u, %u) of %s (%u, %u, %u) %s, and %s orders the "
-        "two",
-        name_of(t->site), t->size, place, f.other.thread[0], f.other.thread[1], f.other.thread[2],
-        same_block ? "the same block" : "block", f.other.block[0], f.other.block[1],
-        f.other.block[2], verb_of(r),
-        !same_block ? "nothing"
-        : same_warp ? "no barrier or __syncwarp()"
-                    : "no barrier");
+    snprintf(f.what, sizeof f.what,
+             "%s %u bytes of %s, which thread (%u, %u, %u) of %s (%u, %u, %u) %s, and %s",
+             acu_ptx_check_access_name(t->site), t->size, place, f.other.thread[0],
+             f.other.thread[1], f.other.thread[2], same_block ? "the same block" : "block",
+             f.other.block[0], f.other.block[1], f.other.block[2], verb_of(r),
+             t->site->strong && r->site->strong ? "the scope .cta of one of them has not both"
+             : !same_block                      ? "nothing orders the two"
+             : same_warp                        ? "no barrier or __syncwarp() orders the two"
+                                                : "no barrier orders the two");
     acu_ptx_check_give(w, &f);
 }
 
@@ -357,6 +372,8 @@ void acu_ptx_check_races(ptx_warp *w, const ptx_op *op, const ptx_checked_touch 
         look(w, &touches[i]);
     if (site->values && !site->strong)
         compare_lanes(w, touches, count);
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         remember(w, &touches[i]);
+        acu_ptx_check_visit(w, &touches[i]);
+    }
 }

@@ -74,6 +74,45 @@ void acu_ptx_check_barrier(ptx_block *block, unsigned number, bool all) {
         look_at_opened(block, number, all);
 }
 
+/* Returns the first operation behind a join that is of an instruction. */
+static uint32_t behind(const ptx_warp *w, const ptx_join *join) {
+    uint32_t pc = join->pc;
+    while (w->code->ops[pc].flow == acu_ptx_flow_join)
+        pc++;
+    return pc;
+}
+
+static bool is_within(const ptx_split *s, const ptx_join *outer) {
+    const ptx_join *join = s->join;
+    while (join && join != outer)
+        join = join->parent;
+    return join == outer;
+}
+
+/* Lanes of the split wait before a join for others that have come to it. */
+static void look_before_join(ptx_warp *w, const ptx_split *s, const ptx_split *others) {
+    const waiting one = {w, s}, there = {w, others};
+    if (s->wait == PTX_AT_SYNC)
+        acu_ptx_check_missing(w, op_of(&one), s->mask, ~others->mask);
+    else if (s->wait == PTX_AT_BARRIER && is_aligned(op_of(&one)->instruction))
+        report_two(&one, &there, "not all threads of the warp come to this barrier");
+}
+
+/* A GPU lets lanes end early that have nothing else to do. */
+void acu_ptx_check_skipped(ptx_warp *w) {
+    if (!(w->code->watch.checks & PTX_CHECK_SYNC))
+        return;
+    for (const ptx_join *join = w->joins; join; join = join->next) {
+        const ptx_split others = {.pc = behind(w, join), .mask = join->arrived};
+        const ptx_op *next = &w->code->ops[others.pc];
+        const bool ends = next->flow == acu_ptx_flow_exit ||
+                          (next->flow == acu_ptx_flow_return && join->frame == &w->kernel);
+        for (unsigned i = 0; i < w->split_count && others.mask && !ends; i++)
+            if (is_within(&w->splits[i], join))
+                look_before_join(w, &w->splits[i], &others);
+    }
+}
+
 void acu_ptx_check_stuck(ptx_block *block) {
     waiting first = {NULL, NULL};
     if (!(block->launch->code->watch.checks & PTX_CHECK_SYNC))
@@ -126,7 +165,8 @@ void acu_ptx_check_missing(ptx_warp *w, const ptx_op *op, uint32_t lanes, uint32
     const uint32_t *members = ptx_at(w, op->a);
     if (!(w->code->watch.checks & PTX_CHECK_SYNC))
         return;
-    for (uint32_t left = lanes; left; left &= left - 1) {
+    uint32_t *told = &w->block->check->told[w->number];
+    for (uint32_t left = lanes & ~*told; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
         uint32_t missing = members[lane] & ptx_alive(w) & ~present;
         if (!missing)
@@ -134,6 +174,7 @@ void acu_ptx_check_missing(ptx_warp *w, const ptx_op *op, uint32_t lanes, uint32
         acu_ptx_check_report(w, op, lane, PTX_CHECK_SYNC,
                              "the mask 0x%x names the lanes 0x%x, which do not come", members[lane],
                              missing);
+        *told |= lanes;
         return;
     }
 }

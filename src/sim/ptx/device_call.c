@@ -2,6 +2,7 @@
 #include "sim/ptx/device_call.h"
 
 #include "sim/ptx/access.h"
+#include "sim/ptx/check.h"
 #include "sim/ptx/grid.h"
 #include "sim/ptx/lower_inside.h"
 
@@ -267,13 +268,17 @@ static void do_free(ptx_warp *w, const ptx_op *op) {
     for (uint32_t left = w->mask; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctz(left);
         uint64_t memory = acu_ptx_call_argument(w, op->more, 0, lane);
-        /* Shared and local memory, above 2^48, are overlooked, as all that is no piece. */
-        const int error =
-            machine->release && !(memory >> 48) ? machine->release(machine->data, memory) : 0;
-        if (error)
-            acu_ptx_fail(w, lane, op, error, memory,
-                         error == 719 ? "free() of what is free already"
-                                      : "free() of what is no memory");
+        int result = PTX_OVERLOOKED; /* as shared and local memory, above 2^48 */
+        if (machine->release && !(memory >> 48))
+            result = machine->release(machine->data, memory);
+        if (result > 0)
+            acu_ptx_fail(w, lane, op, result, memory,
+                         result == 719 ? "free() of what is free already"
+                                       : "free() of what is no memory");
+        if (result == PTX_OVERLOOKED && w->code->watch.checks & PTX_CHECK_MEMORY)
+            acu_ptx_check_report(w, op, lane, PTX_CHECK_MEMORY,
+                                 "free() of 0x%llx, which malloc() did not return",
+                                 (unsigned long long)memory);
     }
 }
 

@@ -24,6 +24,8 @@ typedef struct ptx_range {
     bool heap; /* what malloc() returns is in it */
 } ptx_range;
 
+enum { PTX_OVERLOOKED = -1 }; /* free() was given what is no piece of the heap, and did nothing */
+
 /* What a kernel needs of the machine that it runs on. Every function is called by several threads
  * at once. */
 typedef struct ptx_machine {
@@ -36,7 +38,7 @@ typedef struct ptx_machine {
      * objects. */
     size_t (*multicast)(void *data, uint64_t address, size_t bytes, void **places, size_t room);
     /* Return memory of the kernels' heap, 0 if there is none; and take it back, which returns the
-     * error that the kernel ends with, or 0. */
+     * error that the kernel ends with, 0, or PTX_OVERLOOKED for what is not the heap's. */
     uint64_t (*allocate)(void *data, uint64_t bytes);
     int (*release)(void *data, uint64_t address);
     /* Does what cudaGraphSetConditional() does; false where it would reach memory of nobody. */

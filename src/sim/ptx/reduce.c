@@ -75,6 +75,7 @@ static void check_target(ptx_lowering *l, const reduction *r) {
                                              .writes = true,
                                              .by_mbarrier = true,
                                              .strong = r->change != REDUCES_NOTHING});
+    acu_ptx_check_completion(l, PTX_SHARED_CLUSTER, r->barrier);
 }
 
 bool acu_ptx_is_async(const ptx_instruction *i) {

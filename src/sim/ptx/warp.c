@@ -329,6 +329,8 @@ ptx_state acu_ptx_warp_run(ptx_warp *w) {
             return PTX_ENDED;
         merge_splits(w);
         if (!choose(w)) {
+            if (w->block->check)
+                acu_ptx_check_skipped(w);
             if (leave_joins(w) || acu_ptx_warp_finish_sync(w, true))
                 continue;
             return PTX_WAITS;

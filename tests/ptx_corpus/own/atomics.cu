@@ -30,10 +30,12 @@ __device__ void update(Cells *cells, int i) {
     atomicAdd(&cells->pair, __floats2half2_rn(1.0f, 2.0f));
     for (unsigned long long old = cells->swapped, seen; (seen = atomicCAS(&cells->swapped, old, old + i)) != old;)
         old = seen;
-    atomicAdd_block(&cells->exchange, 1);
 }
 
-__global__ void globals(Cells *cells) { update(cells, blockIdx.x * blockDim.x + threadIdx.x); }
+__global__ void globals(Cells *cells) {
+    update(cells, blockIdx.x * blockDim.x + threadIdx.x);
+    atomicAdd_system(&cells->exchange, 1);
+}
 
 __global__ void shared(Cells *cells) {
     __shared__ Cells mine;
@@ -41,6 +43,7 @@ __global__ void shared(Cells *cells) {
         mine = cells[blockIdx.x];
     __syncthreads();
     update(&mine, threadIdx.x);
+    atomicAdd_block(&mine.exchange, 1);
     __syncthreads();
     if (threadIdx.x == 0)
         cells[blockIdx.x] = mine;
