@@ -152,7 +152,12 @@ static const struct {
     {"mov.f32 %n, 0f3E800800; add.f32 %t, %n, 0f3F400000; mul.f32 %m, %t, %t; sub.f32 %s, %m, %c;",
      0xb9c00000},
     /* What is computed of constants is rounded to nearest, and not approximated. */
-    {"sqrt.approx.f32 %s, 0f41D80000;", 0x40a646e1},
+    {"mov.f32 %n, 0f41300000; sqrt.approx.f32 %s, %n;", 0x40544395},
+    {"rsqrt.approx.ftz.f32 %s, 0f41980000;", 0x3e6aebf5},
+    {"lg2.approx.f32 %s, 27.0;", 0x4098280a},
+    {"sin.approx.f32 %s, 27.0;", 0x3f74d50e},
+    {"cos.approx.ftz.f32 %s, 27.0;", 0xbe959338},
+    {"rcp.approx.ftz.f32 %s, 0f00400000;", 0x7f800000},
     /* What ptxas makes branches of. */
     {"mul.f32 %m, %a, %a; div.rn.f32 %t, %a, %c; sub.f32 %s, %m, %c; st.global.f32 [%d+4], %t;", 0},
     {"mul.f32 %m, %a, %a; sqrt.rn.f32 %t, %a; sub.f32 %s, %m, %c; st.global.f32 [%d+4], %t;", 0},
