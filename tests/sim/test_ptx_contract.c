@@ -69,6 +69,7 @@ static const struct {
      ONCE},
     {"mov.f32 %n, 0f3F800800; mul.f32 %m, %n, %a; call f; sub.f32 %s, %m, %c;", ONCE},
     {"ld.param.f32 %n, [q]; mul.f32 %m, %a, %n; @!%p exit; sub.f32 %s, %m, %c;", ONCE},
+    {"ld.const.f32 %n, [factor]; mul.f32 %m, %a, %n; @!%p exit; sub.f32 %s, %m, %c;", ONCE},
     {"mul.f32 %m, %a, 0f3F800800; @!%p bra L; st.global.f32 [%d+4], %m; L: sub.f32 %s, %m, %c;", 0},
     /* A quotient by a constant is a product with its rounded reciprocal: 1/255 is 0x3b808081. */
     {"div.approx.f32 %s, %one, 0f437F0000;", 0x3b808081},
@@ -144,6 +145,25 @@ static const struct {
     {"mul.ftz.f32 %m, %a, %a; neg.ftz.f32 %n, %m; add.ftz.f32 %s, %n, %c;", 0},
     {"mul.ftz.f32 %m, %a, %a; neg.ftz.f32 %n, %m; sub.ftz.f32 %s, %m, %c; "
      "st.global.f32 [%d+4], %n;",
+     0},
+    /* A comparison with 0 compares the two numbers, which matters if a product has other uses. */
+    {"mul.f32 %m, %a, %a; sub.f32 %t, %m, %c; setp.gt.f32 %p, %t, 0f00000000; "
+     "selp.f32 %s, %a, %c, %p;",
+     0x3f800800},
+    {"mul.f32 %m, %a, %a; sub.f32 %t, %m, %c; setp.gt.f32 %p, %t, 0f00000000; "
+     "sub.f32 %s, %m, %c; @%p st.global.f32 [%d+4], %a;",
+     0},
+    {"mul.f32 %m, %a, %a; add.f32 %t, %m, %c; set.leu.f32.f32 %n, 0f80000000, %t; "
+     "sub.f32 %s, %m, %c; st.global.f32 [%d+4], %n;",
+     0},
+    {"mul.f32 %m, %a, %a; sub.f32 %t, %m, %c; setp.neu.f32 %p, %t, 0f00000000; "
+     "sub.f32 %s, %m, %c; @%p st.global.f32 [%d+4], %a;",
+     ONCE},
+    {"mul.ftz.f32 %m, %a, %a; sub.ftz.f32 %t, %m, %c; setp.gt.f32 %p, %t, 0f00000000; "
+     "sub.ftz.f32 %s, %m, %c; @%p st.global.f32 [%d+4], %a;",
+     ONCE},
+    {"mul.f32 %m, %a, %a; sub.f32 %t, %m, %c; setp.gt.f32 %p, %t, %a; sub.f32 %s, %m, %c; "
+     "@%p st.global.f32 [%d+4], %a;",
      ONCE},
     /* A product by 1 is none, nor is one of constants. */
     {"mul.f32 %n, %c, 0f3F800000; mul.f32 %m, %a, %a; sub.f32 %s, %n, %m;", MINUS_ONCE},
@@ -213,7 +233,8 @@ TEST(products_that_sums_take_in) {
         char text[2000];
         snprintf(text, sizeof text,
                  HEAD
-                 ".func f() {\nret;\n}\n.entry k(.param .u64 p, .param .f32 q) {\n"
+                 ".const .f32 factor = 0f3F800800;\n.func f() {\nret;\n}\n.entry k(.param .u64 p, "
+                 ".param .f32 q) {\n"
                  ".reg .f32 %%a, %%c, %%minus, %%one, %%m, %%n, %%s, %%t, %%u, %%v;\n"
                  ".reg .b64 %%d, %%l; .reg .b32 %%r;\n"
                  ".reg .f64 %%x, %%y, %%z, %%one64; .reg .b16 %%h, %%i, %%j, %%k; .reg .pred %%p;\n"

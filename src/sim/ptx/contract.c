@@ -12,7 +12,9 @@
  * - `div.approx` and `div.full` by a constant are products with its reciprocal, rounded to nearest;
  * other quotients, and `rcp.approx` without .ftz, are products with the approximation of the
  * reciprocal, but `div.approx.ftz` of 1.
- * - A copy of a product, and its negative, are the product; `neg.ftz` is a sum with -0.
+ * - A copy of a product, and its negative without .ftz, are the product.
+ * - Where a sum is compared with 0, its two numbers are compared, and the sum is none for products
+ * with several uses.
  */
 #include "sim/ptx/contract.h"
 
@@ -234,7 +236,7 @@ static bool comes_before(contraction *c, uint32_t first, uint32_t second) {
     return !c->seen[wanted];
 }
 
-/* Returns whether the operand is a constant, or a parameter of the kernel. */
+/* Returns whether the operand is a constant, in constant memory, or a parameter of the kernel. */
 static bool is_constant(const contraction *c, const ptx_operand *o) {
     if (o->kind != PTX_REGISTER)
         return o->kind == PTX_FLOAT;
@@ -244,7 +246,8 @@ static bool is_constant(const contraction *c, const ptx_operand *o) {
         return false;
     if (acu_ptx_is(i, "mov"))
         return i->operand_count == 2 && i->operands[1].kind == PTX_FLOAT;
-    return c->f->is_entry && strncmp(i->opcode, "ld.param", 8) == 0;
+    return (c->f->is_entry && strncmp(i->opcode, "ld.param", 8) == 0) ||
+           (strncmp(i->opcode, "ld.const", 8) == 0 && !i->operands[1].is_register);
 }
 
 /* Returns whether the instructions are in one part, in this order. */
@@ -300,6 +303,34 @@ static bool can_take(contraction *c, uint32_t at, unsigned number) {
            is_in_reach(c, product, from, at);
 }
 
+static bool is_zero(const contraction *c, const ptx_operand *o) {
+    const ptx_operand *constant = constant_of(c, o);
+    return constant && acu_ptx_float_of(constant) == 0;
+}
+
+/* Returns whether the instruction compares the register with 0: which is larger. */
+static bool compares_with_zero(const contraction *c, const ptx_instruction *i, unsigned number) {
+    const char *rest = rest_of(i, "setp") ? rest_of(i, "setp") : rest_of(i, "set");
+    if (!rest || i->operand_count != 3 || (rest[1] != 'l' && rest[1] != 'g') ||
+        strcmp(strrchr(rest, '.'), ".f32") != 0)
+        return false;
+    return (is_register(c, &i->operands[1], number) && is_zero(c, &i->operands[2])) ||
+           (is_register(c, &i->operands[2], number) && is_zero(c, &i->operands[1]));
+}
+
+/* Returns whether the two numbers of a sum are compared in its place. */
+static bool is_compared(const contraction *c, const ptx_instruction *sum) {
+    const value *v = &c->values[sum->operands[0].number];
+    if (v->written != 1 ||
+        (strcmp(sum->opcode, "add.f32") != 0 && strcmp(sum->opcode, "sub.f32") != 0))
+        return false;
+    for (uint32_t n = v->uses; n != NONE; n = c->uses[n].next)
+        if (c->uses[n].at < c->f->instruction_count &&
+            compares_with_zero(c, &c->f->instructions[c->uses[n].at], sum->operands[0].number))
+            return true;
+    return false;
+}
+
 /* Returns whether the operand is a product, with one use or with any, that sums can take in. */
 static bool is_product(contraction *c, const ptx_operand *o, bool only) {
     if (o->kind != PTX_REGISTER || o->has_component || o->negated)
@@ -315,8 +346,9 @@ static bool is_product(contraction *c, const ptx_operand *o, bool only) {
         return false;
     unsigned uses = 0;
     for (uint32_t n = v->uses; n != NONE; n = c->uses[n].next)
-        if (++uses > MOST_USES ||
-            (c->taken[c->uses[n].at] != number && !can_take(c, c->uses[n].at, number)))
+        if (++uses > MOST_USES || (c->taken[c->uses[n].at] != number &&
+                                   (!can_take(c, c->uses[n].at, number) ||
+                                    (!only && is_compared(c, &c->f->instructions[c->uses[n].at])))))
             return false;
     return true;
 }
@@ -422,35 +454,6 @@ static void remove_products(contraction *c) {
     }
 }
 
-/* ---- sums that are not written as such ---- */
-
-/* Makes `neg.ftz` a difference. */
-static void write_negatives(contraction *c, ptx_arena *arena) {
-    for (uint32_t at = 0; at < c->f->instruction_count; at++) {
-        ptx_instruction *i = &c->f->instructions[at];
-        if (strcmp(i->opcode, "neg.ftz.f32") != 0 || i->operand_count != 2)
-            continue;
-        ptx_operand *operands = acu_ptx_arena_alloc(arena, 3 * sizeof *operands);
-        c->no_memory |= !operands;
-        if (!operands)
-            return;
-        operands[0] = i->operands[0];
-        operands[1] = acu_ptx_float_operand(-0.0f);
-        operands[2] = i->operands[1];
-        i->opcode = "sub.ftz.f32";
-        i->operands = operands;
-        i->operand_count = 3;
-    }
-}
-
-/* Leaves what took in nothing as it was. */
-static void restore_negatives(contraction *c, const ptx_function *function) {
-    for (uint32_t at = 0; at < c->f->instruction_count; at++)
-        if (c->taken[at] == NONE && strcmp(c->f->instructions[at].opcode, "sub.ftz.f32") == 0 &&
-            acu_ptx_is(&function->instructions[at], "neg"))
-            c->f->instructions[at] = function->instructions[at];
-}
-
 /* ---- basic blocks ---- */
 
 /* Returns whether ptxas makes branches or a call of the instruction. */
@@ -513,14 +516,11 @@ ptx_function *acu_ptx_contracted(const ptx_function *function, const ptx_flow_gr
         find_parts(&c);
         find_uses(&c);
         divide_by_constants(&c, arena);
-        write_negatives(&c, arena);
     }
     for (int pass = 0; pass < 2 && !c.no_memory; pass++)
         contract_sums(&c, pass == 0, arena);
-    if (!c.no_memory) {
-        restore_negatives(&c, function);
+    if (!c.no_memory)
         remove_products(&c);
-    }
     end(&c);
     return c.no_memory ? NULL : c.f;
 }
