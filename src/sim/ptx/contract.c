@@ -137,7 +137,8 @@ static void find_uses(contraction *c) {
 
 /* Returns what follows the first word, if that is the word: ".ftz.f32" of "mul.ftz.f32". */
 static const char *rest_of(const ptx_instruction *i, const char *word) {
-    return acu_ptx_is(i, word) ? i->opcode + strlen(word) : NULL;
+    const char *opcode = i->opcode;
+    return opcode && acu_ptx_is(i, word) ? opcode + strlen(word) : NULL;
 }
 
 static const char *rest_of_sum(const ptx_instruction *i) {
@@ -311,7 +312,7 @@ static bool is_zero(const contraction *c, const ptx_operand *o) {
 /* Returns whether the instruction compares the register with 0: which is larger. */
 static bool compares_with_zero(const contraction *c, const ptx_instruction *i, unsigned number) {
     const char *rest = rest_of(i, "setp") ? rest_of(i, "setp") : rest_of(i, "set");
-    if (!rest || i->operand_count != 3 || (rest[1] != 'l' && rest[1] != 'g') ||
+    if (!rest || *rest != '.' || i->operand_count != 3 || (rest[1] != 'l' && rest[1] != 'g') ||
         strcmp(strrchr(rest, '.'), ".f32") != 0)
         return false;
     return (is_register(c, &i->operands[1], number) && is_zero(c, &i->operands[2])) ||

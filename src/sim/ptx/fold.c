@@ -184,7 +184,7 @@ static bool compute(const number *numbers, const ptx_instruction *i, float *resu
     }
     value = operations[n].compute(operands[0], operands[1]);
     *result = (float)(flushes ? flush(value) : value);
-    return *result == *result;
+    return !isnan(*result);
 }
 
 bool acu_ptx_fold_constants(ptx_function *f, ptx_arena *arena) {

@@ -317,11 +317,11 @@ static void make_squares(ptx_making *m) {
 
 /* Returns where the rows of a function begin. */
 static unsigned rows_of(jit_approximation kind) {
-    static const unsigned rows[] = {
-        [JIT_RECIPROCAL] = RCP,        [JIT_QUOTIENT] = RCP, [JIT_FULL_QUOTIENT] = RCP,
-        [JIT_RECIPROCAL_ROOT] = RSQRT, [JIT_ROOT] = SQRT,    [JIT_POWER] = EX2,
-        [JIT_LOGARITHM] = LG2,         [JIT_SINE] = SIN,     [JIT_COSINE] = SIN,
-        [JIT_TANGENT] = TANH};
+    static const unsigned rows[] = {[JIT_RECIPROCAL] = RCP,    [JIT_QUOTIENT] = RCP,
+                                    [JIT_FULL_QUOTIENT] = RCP, [JIT_RECIPROCAL_ROOT] = RSQRT,
+                                    [JIT_ROOT] = SQRT,         [JIT_POWER] = EX2,
+                                    [JIT_LOGARITHM] = LG2,     [JIT_SINE] = SIN,
+                                    [JIT_COSINE] = SIN,        [JIT_TANGENT] = TANH};
     return rows[kind];
 }
 
