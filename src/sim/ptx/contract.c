@@ -1,17 +1,24 @@
 /*
  * Products and sums that become one rounded operation. The manual leaves to the compiler which;
- * here it is those that ptxas 13.0 contracts for sm_90, found out with random kernels:
+ * here it is those that ptxas 13.0 contracts for sm_90, found out with random kernels, and in its
+ * machine code:
  *
  * - First, additions take in products that have no other use, then those whose uses are all
  * additions that could take them in. Of two products, an addition takes in its first operand.
  * - A product whose use is in another basic block, or behind a call, stays a product, unless one of
- * its factors is a constant or a parameter of the kernel, which needs no register.
- * - `div.approx` and `div.full` by a constant are products with its reciprocal, rounded to nearest.
- * - `div.approx.ftz` is a product with the approximation of the reciprocal, unless it divides 1. So
- * are `div.full` and what does not flush, but here only by what was an integer.
+ * its factors is a constant or a parameter of the kernel, which needs no register. What ptxas makes
+ * branches or calls of, such as `div.rn`, ends a basic block.
+ * - A product by 1 or -1 is none. What is computed of constants is one (fold.c).
+ * - `div.approx` and `div.full` by a constant are products with its reciprocal, rounded to nearest;
+ * other quotients, and `rcp.approx` without .ftz, are products with the approximation of the
+ * reciprocal, but `div.approx.ftz` of 1.
+ * - A copy of a product, and its negative without .ftz, are the product.
+ * - Where a sum is compared with 0, its two numbers are compared, and the sum is none for products
+ * with several uses.
  */
 #include "sim/ptx/contract.h"
 
+#include "sim/ptx/fold.h"
 #include "sim/ptx/lower.h"
 #include "sim/ptx/registers.h"
 
@@ -31,7 +38,9 @@ typedef struct use {
 /* What becomes of a register. */
 typedef struct value {
     uint32_t written, at; /* how many instructions write it, and the last one that does */
-    uint32_t uses;        /* the first of them, or NONE */
+    uint32_t uses;        /* the first of them, or NONE; of copies, too */
+    uint32_t root;        /* the register that it is, or whose negative it is; often itself */
+    bool is_negative;
 } value;
 
 typedef struct contraction {
@@ -65,31 +74,71 @@ static void add_use(contraction *c, unsigned number) {
     c->values[number].uses = c->use_count++;
 }
 
-static void note_touch(void *data, unsigned number, unsigned how) {
+static void note_use(void *data, unsigned number, unsigned how) {
     contraction *c = data;
     if (how & PTX_READS)
-        add_use(c, number);
+        add_use(c, c->values[number].root);
+}
+
+static void note_written(void *data, unsigned number, unsigned how) {
+    contraction *c = data;
     if (how & PTX_WRITES) {
         c->values[number].written++;
         c->values[number].at = c->at;
     }
 }
 
-static void find_uses(contraction *c) {
+static void find_writes(contraction *c) {
     for (unsigned n = 0; n < c->f->register_count; n++)
-        c->values[n].uses = NONE;
+        c->values[n] = (value){.uses = NONE, .root = n};
     for (c->at = 0; c->at < c->f->instruction_count; c->at++)
-        acu_ptx_touches(&c->f->instructions[c->at], note_touch, c);
+        acu_ptx_touches(&c->f->instructions[c->at], note_written, c);
+}
+
+static bool is_plain_register(const contraction *c, const ptx_operand *o) {
+    return o->kind == PTX_REGISTER && !o->negated && !o->has_component &&
+           !c->f->registers[o->number].is_vector;
+}
+
+/* Returns whether the instruction at c->at copies a register, or negates it without .ftz, right
+ * after it was written. */
+static bool is_copy(const contraction *c, const ptx_instruction *i) {
+    if (i->guard >= 0 || i->operand_count != 2 || !is_plain_register(c, &i->operands[0]) ||
+        !is_plain_register(c, &i->operands[1]))
+        return false;
+    const unsigned to = i->operands[0].number, from = i->operands[1].number;
+    const ptx_register *registers = c->f->registers;
+    const value *v = &c->values[c->values[from].root];
+    return (acu_ptx_is(i, "mov") || strcmp(i->opcode, "neg.f32") == 0 ||
+            strcmp(i->opcode, "neg.f64") == 0) &&
+           acu_ptx_type_size(registers[to].type) == acu_ptx_type_size(registers[from].type) &&
+           c->values[to].written == 1 && c->values[from].written == 1 && v->at < c->at &&
+           c->part[v->at] == c->part[c->at];
+}
+
+static void find_uses(contraction *c) {
+    for (c->at = 0; c->at < c->f->instruction_count; c->at++) {
+        const ptx_instruction *i = &c->f->instructions[c->at];
+        if (!is_copy(c, i)) {
+            acu_ptx_touches(i, note_use, c);
+            continue;
+        }
+        const value *from = &c->values[i->operands[1].number];
+        value *to = &c->values[i->operands[0].number];
+        to->root = from->root;
+        to->is_negative = from->is_negative ^ acu_ptx_is(i, "neg");
+    }
     for (const ptx_variable *v = c->f->results; v; v = v->next)
-        if (v->in_register)
-            add_use(c, v->number); /* of the end of the function, which is no addition */
+        if (v->in_register) /* of the end of the function, which is no addition */
+            add_use(c, c->values[v->number].root);
 }
 
 /* ---- what can be contracted ---- */
 
 /* Returns what follows the first word, if that is the word: ".ftz.f32" of "mul.ftz.f32". */
 static const char *rest_of(const ptx_instruction *i, const char *word) {
-    return acu_ptx_is(i, word) ? i->opcode + strlen(word) : NULL;
+    const char *opcode = i->opcode;
+    return opcode && acu_ptx_is(i, word) ? opcode + strlen(word) : NULL;
 }
 
 static const char *rest_of_sum(const ptx_instruction *i) {
@@ -126,55 +175,39 @@ static const ptx_operand *constant_of(const contraction *c, const ptx_operand *o
     return is_mov && i->operands[1].kind == PTX_FLOAT ? &i->operands[1] : NULL;
 }
 
-static float float_of(const ptx_operand *constant) {
-    uint32_t word = (uint32_t)constant->bits;
-    float number;
-    double wide;
-    memcpy(&number, &word, sizeof number);
-    memcpy(&wide, &constant->bits, sizeof wide);
-    return constant->type == PTX_F32 ? number : (float)wide;
+/* Returns whether the operand is 1 or -1. */
+static bool is_one(const contraction *c, const ptx_operand *o) {
+    const ptx_operand *constant = constant_of(c, o);
+    const uint64_t without_sign =
+        constant ? constant->bits << (constant->type == PTX_F32 ? 33 : 1) : 0;
+    return constant && without_sign == (constant->type == PTX_F32 ? UINT64_C(0x3f800000) << 33
+                                                                  : UINT64_C(0x3ff0) << 49);
 }
 
-/* Returns whether the operand is 0 or from 1 to 2^64 because an integer was made a float. */
-static bool is_from_integer(const contraction *c, const ptx_operand *o) {
-    if (o->kind != PTX_REGISTER || o->negated || o->has_component)
-        return false;
-    const value *v = &c->values[o->number];
-    const ptx_instruction *i = v->written == 1 ? &c->f->instructions[v->at] : NULL;
-    static const char *const made[] = {"cvt.rn.f32.s32", "cvt.rn.f32.u32", "cvt.rn.f32.s64",
-                                       "cvt.rn.f32.u64"};
-    for (size_t n = 0; i && i->guard < 0 && n < sizeof made / sizeof *made; n++)
-        if (strcmp(i->opcode, made[n]) == 0)
-            return true;
-    return false;
-}
-
-/*
- * Returns whether the instruction is a quotient that sums take in: the product with a reciprocal.
- * Of a divisor that can be subnormal or above 2^126 those that multiply both numbers are left out.
+/* Returns how the instruction divides, if sums take its quotient in: ".approx" or ".full"; or NULL.
  */
-static bool is_quotient(const contraction *c, const ptx_instruction *i) {
-    if (i->operand_count != 3 || !acu_ptx_is(i, "div"))
-        return false;
-    const bool flushes = strcmp(i->opcode, "div.approx.ftz.f32") == 0;
-    const bool others = strcmp(i->opcode, "div.approx.f32") == 0 ||
-                        strcmp(i->opcode, "div.full.f32") == 0 ||
-                        strcmp(i->opcode, "div.full.ftz.f32") == 0;
-    if (!flushes && !(others && is_from_integer(c, &i->operands[2])))
-        return false;
-    const ptx_operand *constant = constant_of(c, &i->operands[1]);
-    return !flushes || !constant || fabsf(float_of(constant)) != 1;
+static const char *quotient_of(const contraction *c, const ptx_instruction *i) {
+    const char *opcode = i->opcode;
+    if (strcmp(opcode, "div.approx.ftz.f32") == 0)
+        return i->operand_count == 3 && !is_one(c, &i->operands[1]) ? ".approx" : NULL;
+    if (i->operand_count == 3 && strcmp(opcode, "div.approx.f32") == 0)
+        return ".approx";
+    const bool is_full = i->operand_count == 3 && (strcmp(opcode, "div.full.f32") == 0 ||
+                                                   strcmp(opcode, "div.full.ftz.f32") == 0);
+    return is_full || (i->operand_count == 2 && strcmp(opcode, "rcp.approx.f32") == 0) ? ".full"
+                                                                                       : NULL;
 }
 
 /* Returns what follows the words of a product, or of a quotient that is one; or NULL. */
 static const char *rest_of_product(const contraction *c, const ptx_instruction *i) {
-    if (is_quotient(c, i))
+    if (quotient_of(c, i))
         return strstr(i->opcode, ".ftz") ? ".ftz.f32" : ".f32";
-    return rest_of(i, "mul");
+    return i->operand_count == 3 ? rest_of(i, "mul") : NULL;
 }
 
-static bool is_register(const ptx_operand *o, unsigned number) {
-    return o->kind == PTX_REGISTER && o->number == number;
+/* Returns whether the operand is the register, a copy of it, or its negative. */
+static bool is_register(const contraction *c, const ptx_operand *o, unsigned number) {
+    return o->kind == PTX_REGISTER && c->values[o->number].root == number;
 }
 
 static void note_write(void *data, unsigned number, unsigned how) {
@@ -204,7 +237,7 @@ static bool comes_before(contraction *c, uint32_t first, uint32_t second) {
     return !c->seen[wanted];
 }
 
-/* Returns whether the operand is a constant, or a parameter of the kernel. */
+/* Returns whether the operand is a constant, in constant memory, or a parameter of the kernel. */
 static bool is_constant(const contraction *c, const ptx_operand *o) {
     if (o->kind != PTX_REGISTER)
         return o->kind == PTX_FLOAT;
@@ -214,7 +247,8 @@ static bool is_constant(const contraction *c, const ptx_operand *o) {
         return false;
     if (acu_ptx_is(i, "mov"))
         return i->operand_count == 2 && i->operands[1].kind == PTX_FLOAT;
-    return c->f->is_entry && strncmp(i->opcode, "ld.param", 8) == 0;
+    return (c->f->is_entry && strncmp(i->opcode, "ld.param", 8) == 0) ||
+           (strncmp(i->opcode, "ld.const", 8) == 0 && !i->operands[1].is_register);
 }
 
 /* Returns whether the instructions are in one part, in this order. */
@@ -240,13 +274,18 @@ static bool keeps(contraction *c, const ptx_operand *o, uint32_t from, uint32_t 
 /* Returns whether the value of the product is there at the sum, which may take it in from there. */
 static bool is_in_reach(contraction *c, const ptx_instruction *product, uint32_t from,
                         uint32_t at) {
-    if (is_quotient(c, product))
-        return are_together(c, from, at) && keeps(c, &product->operands[1], from, at);
-    if (!are_together(c, from, at) &&
-        !((is_constant(c, &product->operands[1]) || is_constant(c, &product->operands[2])) &&
-          comes_before(c, from, at)))
+    const bool divides = quotient_of(c, product) != NULL;
+    bool is_by_constant = is_constant(c, &product->operands[1]);
+    if (divides) /* others multiply the dividend, too */
+        is_by_constant &= strcmp(product->opcode, "div.approx.ftz.f32") == 0;
+    else
+        is_by_constant |= is_constant(c, &product->operands[2]);
+    if (!are_together(c, from, at) && !(is_by_constant && comes_before(c, from, at)))
         return false;
-    return keeps(c, &product->operands[1], from, at) && keeps(c, &product->operands[2], from, at);
+    for (unsigned n = 1; n < product->operand_count; n++)
+        if (!keeps(c, &product->operands[n], from, at))
+            return false;
+    return true;
 }
 
 /* Returns whether the instruction is a sum that can take in the product, its operand `number`. */
@@ -258,27 +297,59 @@ static bool can_take(contraction *c, uint32_t at, unsigned number) {
     const char *rest = c->taken[at] == NONE ? rest_of_sum(i) : NULL;
     if (!rest || i->operand_count != 3 || !fits(rest, rest_of_product(c, product)))
         return false;
-    bool first = is_register(&i->operands[1], number),
-         second = is_register(&i->operands[2], number);
+    bool first = is_register(c, &i->operands[1], number),
+         second = is_register(c, &i->operands[2], number);
     const ptx_operand *other = &i->operands[first ? 2 : 1];
     return first != second && (other->kind == PTX_REGISTER || other->kind == PTX_FLOAT) &&
            is_in_reach(c, product, from, at);
+}
+
+static bool is_zero(const contraction *c, const ptx_operand *o) {
+    const ptx_operand *constant = constant_of(c, o);
+    return constant && acu_ptx_float_of(constant) == 0;
+}
+
+/* Returns whether the instruction compares the register with 0: which is larger. */
+static bool compares_with_zero(const contraction *c, const ptx_instruction *i, unsigned number) {
+    const char *rest = rest_of(i, "setp") ? rest_of(i, "setp") : rest_of(i, "set");
+    if (!rest || *rest != '.' || i->operand_count != 3 || (rest[1] != 'l' && rest[1] != 'g') ||
+        strcmp(strrchr(rest, '.'), ".f32") != 0)
+        return false;
+    return (is_register(c, &i->operands[1], number) && is_zero(c, &i->operands[2])) ||
+           (is_register(c, &i->operands[2], number) && is_zero(c, &i->operands[1]));
+}
+
+/* Returns whether the two numbers of a sum are compared in its place. */
+static bool is_compared(const contraction *c, const ptx_instruction *sum) {
+    const value *v = &c->values[sum->operands[0].number];
+    if (v->written != 1 ||
+        (strcmp(sum->opcode, "add.f32") != 0 && strcmp(sum->opcode, "sub.f32") != 0))
+        return false;
+    for (uint32_t n = v->uses; n != NONE; n = c->uses[n].next)
+        if (c->uses[n].at < c->f->instruction_count &&
+            compares_with_zero(c, &c->f->instructions[c->uses[n].at], sum->operands[0].number))
+            return true;
+    return false;
 }
 
 /* Returns whether the operand is a product, with one use or with any, that sums can take in. */
 static bool is_product(contraction *c, const ptx_operand *o, bool only) {
     if (o->kind != PTX_REGISTER || o->has_component || o->negated)
         return false;
-    const value *v = &c->values[o->number];
+    const unsigned number = c->values[o->number].root;
+    const value *v = &c->values[number];
     const ptx_instruction *i = v->written == 1 ? &c->f->instructions[v->at] : NULL;
-    if (!i || i->guard >= 0 || i->operand_count != 3 || !is_plain(rest_of_product(c, i)))
+    if (!i || i->guard >= 0 || !is_plain(rest_of_product(c, i)))
         return false;
-    if ((only || is_quotient(c, i)) && c->uses[v->uses].next != NONE)
+    if (acu_ptx_is(i, "mul") && (is_one(c, &i->operands[1]) || is_one(c, &i->operands[2])))
+        return false;
+    if (only && c->uses[v->uses].next != NONE)
         return false;
     unsigned uses = 0;
     for (uint32_t n = v->uses; n != NONE; n = c->uses[n].next)
-        if (++uses > MOST_USES ||
-            (c->taken[c->uses[n].at] != o->number && !can_take(c, c->uses[n].at, o->number)))
+        if (++uses > MOST_USES || (c->taken[c->uses[n].at] != number &&
+                                   (!can_take(c, c->uses[n].at, number) ||
+                                    (!only && is_compared(c, &c->f->instructions[c->uses[n].at])))))
             return false;
     return true;
 }
@@ -289,7 +360,7 @@ static bool is_product(contraction *c, const ptx_operand *o, bool only) {
 static void divide_by_constant(contraction *c, ptx_instruction *i, ptx_arena *arena) {
     const bool flushes = strstr(i->opcode, ".ftz") != NULL;
     const ptx_operand *constant = constant_of(c, &i->operands[2]);
-    const float divisor = constant ? float_of(constant) : NAN;
+    const float divisor = constant ? acu_ptx_float_of(constant) : NAN;
     const bool is_tiny = fabsf(divisor) < 0x1p-126f, is_large = fabsf(divisor) > 0x1p126f;
     if (isnan(divisor) || (is_tiny && !flushes) || (is_large && acu_ptx_is(i, "div.full")))
         return;
@@ -301,9 +372,7 @@ static void divide_by_constant(contraction *c, ptx_instruction *i, ptx_arena *ar
     const float reciprocal = is_tiny    ? copysignf(INFINITY, divisor)
                              : is_large ? copysignf(0, divisor)
                                         : 1 / divisor;
-    uint32_t word;
-    memcpy(&word, &reciprocal, sizeof word);
-    operands[2] = (ptx_operand){.kind = PTX_FLOAT, .type = PTX_F32, .bits = word};
+    operands[2] = acu_ptx_float_operand(reciprocal);
     i->operands = operands;
     i->opcode = flushes ? "mul.ftz.f32" : "mul.f32";
 }
@@ -324,25 +393,13 @@ static void negate(ptx_operand *o) {
         o->negated = !o->negated;
 }
 
-/* Makes a quotient, whose only use took it in, the reciprocal of its divisor. */
-static void leave_reciprocal(contraction *c, ptx_instruction *quotient, ptx_arena *arena) {
-    ptx_operand *operands = acu_ptx_arena_copy(arena, quotient->operands, 2 * sizeof *operands);
-    if (!operands) {
-        c->no_memory = true;
-        return;
-    }
-    operands[1] = quotient->operands[2];
-    quotient->operands = operands;
-    quotient->operand_count = 2;
-    quotient->opcode = "rcp.approx.ftz.f32";
-}
-
 /* Makes the sum take in the product that is its operand `n`, 1 or 2. */
 static void take(contraction *c, uint32_t at, unsigned n, ptx_arena *arena) {
     ptx_instruction *sum = &c->f->instructions[at];
-    unsigned number = sum->operands[n].number;
-    ptx_instruction *product = &c->f->instructions[c->values[number].at];
-    size_t room = strlen(sum->opcode) + sizeof "fma.rn";
+    const value *v = &c->values[sum->operands[n].number];
+    const ptx_instruction *product = &c->f->instructions[c->values[v->root].at];
+    const char *how = quotient_of(c, product);
+    size_t room = strlen(sum->opcode) + sizeof "quotient+add.approx";
     ptx_operand *operands = acu_ptx_arena_alloc(arena, 4 * sizeof *operands);
     char *opcode = acu_ptx_arena_alloc(arena, room);
     if (!operands || !opcode) {
@@ -350,18 +407,19 @@ static void take(contraction *c, uint32_t at, unsigned n, ptx_arena *arena) {
         return;
     }
     operands[0] = sum->operands[0];
-    operands[1] = product->operands[1];
-    operands[2] = product->operands[is_quotient(c, product) ? 0 : 2];
+    operands[1] = product->operand_count == 3 ? product->operands[1] : acu_ptx_float_operand(1);
+    operands[2] = product->operands[product->operand_count - 1];
     operands[3] = sum->operands[3 - n];
     if (acu_ptx_is(sum, "sub"))
         negate(&operands[n == 1 ? 3 : 1]);
-    snprintf(opcode, room, "fma.rn%s", rest_of_sum(sum));
+    if (v->is_negative)
+        negate(&operands[1]);
+    snprintf(opcode, room, "%s%s%s", how ? "quotient+add" : "fma.rn", how ? how : "",
+             rest_of_sum(sum));
     sum->opcode = opcode;
     sum->operands = operands;
     sum->operand_count = 4;
-    c->taken[at] = number;
-    if (is_quotient(c, product))
-        leave_reciprocal(c, product, arena);
+    c->taken[at] = v->root;
 }
 
 static void contract_sums(contraction *c, bool only, ptx_arena *arena) {
@@ -370,31 +428,54 @@ static void contract_sums(contraction *c, bool only, ptx_arena *arena) {
         if (!rest_of_sum(i) || i->operand_count != 3)
             continue;
         for (unsigned n = 1; n <= 2; n++)
-            if (is_product(c, &i->operands[n], only) && can_take(c, at, i->operands[n].number)) {
+            if (is_product(c, &i->operands[n], only) &&
+                can_take(c, at, c->values[i->operands[n].number].root)) {
                 take(c, at, n, arena);
                 break;
             }
     }
 }
 
-/* Products that all of their uses took in are no instructions any more. */
+/* Products that all of their uses took in are no instructions any more, nor are their copies. */
 static void remove_products(contraction *c) {
     for (uint32_t at = 0; at < c->f->instruction_count; at++) {
         if (c->taken[at] == NONE)
             continue;
         unsigned number = c->taken[at];
-        bool needed = acu_ptx_is(&c->f->instructions[c->values[number].at], "rcp");
+        bool needed = false;
         for (uint32_t n = c->values[number].uses; n != NONE; n = c->uses[n].next)
             needed |= c->taken[c->uses[n].at] != number;
         c->f->instructions[c->values[number].at].absorbed |= !needed;
     }
+    for (unsigned n = 0; n < c->f->register_count; n++) {
+        const value *v = &c->values[n];
+        if (v->root != n)
+            c->f->instructions[v->at].absorbed |=
+                c->f->instructions[c->values[v->root].at].absorbed;
+    }
+}
+
+/* ---- basic blocks ---- */
+
+/* Returns whether ptxas makes branches or a call of the instruction. */
+static bool ends_part(const contraction *c, const ptx_instruction *i) {
+    const bool is_approximate = strstr(i->opcode, ".approx") || strstr(i->opcode, ".full");
+    const size_t length = strlen(i->opcode);
+    const char *type = length > 4 ? i->opcode + length - 4 : "";
+    if (acu_ptx_is(i, "div") || acu_ptx_is(i, "rem"))
+        return !is_approximate && strcmp(type, ".u32") != 0;
+    if (acu_ptx_is(i, "rcp") || acu_ptx_is(i, "sqrt"))
+        return !is_approximate && !(i->operand_count == 2 && strstr(i->opcode, ".rn") &&
+                                    constant_of(c, &i->operands[1]));
+    return acu_ptx_is(i, "call") || acu_ptx_is(i, "membar") || acu_ptx_is(i, "fence") ||
+           strcmp(i->opcode, "rsqrt.approx.f64") == 0;
 }
 
 static void find_parts(contraction *c) {
-    uint32_t calls = 0;
+    uint32_t ends = 0;
     for (uint32_t n = 0; n < c->f->instruction_count; n++) {
-        calls += acu_ptx_is(&c->f->instructions[n], "call");
-        c->part[n] = c->flow->block_of[n] + calls;
+        ends += ends_part(c, &c->f->instructions[n]);
+        c->part[n] = c->flow->block_of[n] + ends;
     }
 }
 
@@ -429,7 +510,10 @@ ptx_function *acu_ptx_contracted(const ptx_function *function, const ptx_flow_gr
                                  ptx_arena *arena) {
     contraction c = {.flow = flow};
     c.no_memory = !begin(&c, function, arena);
+    if (!c.no_memory && !acu_ptx_fold_constants(c.f, arena))
+        c.no_memory = true;
     if (!c.no_memory) {
+        find_writes(&c);
         find_parts(&c);
         find_uses(&c);
         divide_by_constants(&c, arena);

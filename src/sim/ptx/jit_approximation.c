@@ -407,10 +407,11 @@ static void give_sign(ptx_making *m, unsigned a) {
     acu_x86_vector(&m->x, X86_POR, JIT_T0, JIT_T0, x86_in(JIT_T2));
 }
 
-/* Multiplies a reciprocal by the dividend, or by the scale of 1. */
+/* Multiplies a reciprocal by the dividend, to which c may be added, or by the scale of 1. */
 static void finish_quotient(ptx_making *m, const ptx_op *op, const jit_row *k, unsigned i,
                             unsigned v) {
     const bool divides = k->predicate != JIT_RECIPROCAL, flushes = k->flushes;
+    const bool adds = k->vector == X86_FMADD213PS;
     const bool scales = !flushes || k->predicate == JIT_FULL_QUOTIENT;
     x86_place by = of_frame(SCALE, v, 0);
     if (divides && scales) {
@@ -420,7 +421,11 @@ static void finish_quotient(ptx_making *m, const ptx_op *op, const jit_row *k, u
     } else if (divides) {
         by = acu_jit_source(m, op->a, 4, i);
     }
-    if (divides || scales)
+    if (adds) {
+        if (!scales)
+            acu_x86_vector(&m->x, X86_LOAD, JIT_T1, X86_NONE, by);
+        acu_x86_vector(&m->x, X86_FMADD213PS, JIT_T0, JIT_T1, acu_jit_source(m, op->c, 4, i));
+    } else if (divides || scales)
         acu_x86_vector(&m->x, X86_MULPS, JIT_T0, JIT_T0, by);
 }
 
@@ -515,18 +520,21 @@ static void approximate(ptx_making *m, const ptx_op *op, const jit_row *k, unsig
         give_sign(m, a);
     if (kind <= JIT_FULL_QUOTIENT)
         finish_quotient(m, op, k, i, v);
-    if (fixes)
+    if (k->saturates)
+        acu_jit_saturate_vector(m, JIT_T0);
+    else if (fixes)
         acu_jit_make_number(m);
     acu_jit_put(m, op->d, 4, i);
 }
 
-/* `predicate` is the function: jit_approximation. */
+/* `predicate` is the function: jit_approximation. With `vector` X86_FMADD213PS, c is added to it.
+ */
 bool acu_jit_approximate(ptx_making *m, const ptx_op *op, const jit_row *k) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     const jit_approximation kind = (jit_approximation)k->predicate;
     const bool rounds = !m->wide && (kind == JIT_SINE || kind == JIT_COSINE);
     pthread_once(&once, fill_tables);
-    acu_jit_want_all(m, op, k, divides(kind) ? 2 : 1);
+    acu_jit_want_all(m, op, k, k->vector == X86_FMADD213PS ? 3 : divides(kind) ? 2 : 1);
     acu_jit_begin(m, op->d, 4);
     const bool fixes = !acu_jit_leave_rough(m, op->d);
     acu_x86_load_number(&m->x, X86_RAX, (uintptr_t)&tables);

@@ -378,6 +378,26 @@ static inline float div_full_ftz_float(float a, float b) {
     return mul_ftz_rn_float(flush(a * part), rcp_approx_ftz_float(b * part));
 }
 
+/* A sum that takes in a quotient: ptxas fuses it with the product by the reciprocal. */
+static inline float div_approx_add_float(float a, float b, float c) {
+    const float scale = fabsf(b) < 0x1p-126f ? 0x1p24f : 1;
+    return fma_rn_float(a * scale, rcp_approx_ftz_float(b * scale), c);
+}
+
+static inline float div_full_add_float(float a, float b, float c) {
+    const float scale = fabsf(b) > 0x1p126f ? 0.25f : fabsf(b) < 0x1p-126f ? 0x1p24f : 1;
+    return fma_rn_float(a * scale, rcp_approx_ftz_float(b * scale), c);
+}
+
+static inline float div_approx_ftz_add_float(float a, float b, float c) {
+    return fma_ftz_rn_float(a, rcp_approx_ftz_float(b), c);
+}
+
+static inline float div_full_ftz_add_float(float a, float b, float c) {
+    const float part = fabsf(b) > 0x1p126f ? 0.25f : 1;
+    return fma_ftz_rn_float(flush(a * part), rcp_approx_ftz_float(b * part), c);
+}
+
 static inline float sqrt_approx_float(float a) {
     return (float)approx_sqrt((double)a);
 }
