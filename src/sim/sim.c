@@ -122,9 +122,17 @@ static bool read_count(const char **text, char ends, unsigned *count) {
     return true;
 }
 
+/* Returns the first colon that is not one of the two in "ns::sum"; NULL: there is none. */
+static const char *find_single_colon(const char *text) {
+    const char *colon = strchr(text, ':');
+    while (colon && colon[1] == ':')
+        colon = strchr(colon + 2, ':');
+    return colon;
+}
+
 /* Reads KERNEL:LINE or KERNEL:FILE:LINE, maybe with xTIMES behind it. */
 static const char *read_trap(acu_sim_trap *trap, const char *value) {
-    const char *colon = strchr(value, ':'), *last = strrchr(value, ':');
+    const char *colon = find_single_colon(value), *last = strrchr(value, ':');
     acu_sim_trap read = {.times = 1};
     const char *number = last ? last + 1 : "";
     if (!colon || colon == value || last == colon + 1 || !read_count(&number, 'x', &read.line) ||

@@ -126,6 +126,46 @@ TEST(a_line_of_the_source) {
         "is it compiled with -lineinfo, and does the line do something?\n");
 }
 
+/* The names of `ns::sum<float>(Values)`, of `sum(ns::Values)` in a namespace without a name of
+ * `ns`, where it is static, and of `sum(Values)`. */
+static void launch_named(const char *name) {
+    char text[512];
+    snprintf(text, sizeof text,
+             HEAD ".file 1 \"/code/sum.cu\"\n.entry %s(.param .u64 p) {\n.reg .b32 %%r<9>;\n"
+                  ".loc 1 7 1\nmov.u32 %%r1, 5;\nret;\n}\n",
+             name);
+    CUdeviceptr at = 0;
+    void *args[] = {&at};
+    OK(launch(load_text(text), name, 1, 32, args));
+    OK(cuCtxSynchronize());
+}
+
+static void launch_names(void) {
+    launch_named("_ZN2ns3sumIfEEvNS_6ValuesE");
+    launch_named("_ZN2ns12_GLOBAL__N_1L3sumE6Values");
+    launch_named("_Z3sum6Values");
+    launch_named("_ZN4asum7anotherEv");
+}
+
+TEST(names_with_namespaces) {
+    run_alone(MACHINE ",trap=sum:8x9", launch_names);
+    assert_int_equal(stops(), 3);
+    run_alone(MACHINE ",trap=ns::sum:8x9", launch_names);
+    assert_int_equal(stops(), 2);
+    run_alone(MACHINE ",trap=ns::sum:sum.cu:7x9", launch_names);
+    assert_int_equal(stops(), 2);
+    run_alone(MACHINE ",trap=asum::another:code/sum.cu:7", launch_names);
+    assert_int_equal(stops(), 1);
+    run_alone(MACHINE ",trap=ns:8", launch_names);
+    expect_said("no kernel of the name ns was executed");
+    run_alone(MACHINE ",trap=Values:8", launch_names);
+    expect_said("no kernel of the name Values was executed");
+    run_alone(MACHINE ",trap=s::sum:8", launch_names);
+    expect_said("no kernel of the name s::sum was executed");
+    run_alone(MACHINE ",trap=ns::sum::8", launch_names);
+    expect_said("KERNEL:FILE:LINE");
+}
+
 /* Line 8 does nothing but call what was inlined, which calls the same of another file. */
 static void launch_inlined(void) {
     run_kernel(HEAD ".file 1 \"/code/sum.cu\"\n.file 2 \"/code/add.h\"\n"
@@ -241,6 +281,7 @@ int main(void) {
         cmocka_unit_test(other_kernels),
         cmocka_unit_test(another_configuration),
         cmocka_unit_test(a_line_of_the_source),
+        cmocka_unit_test(names_with_namespaces),
         cmocka_unit_test(a_line_that_calls_what_was_inlined),
         cmocka_unit_test(values_by_type),
         cmocka_unit_test(values_that_grow),

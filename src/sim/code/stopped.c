@@ -25,11 +25,37 @@ static bool was_named, watches_exit; /* acu_sim_lock does: a kernel of the name 
 
 /* ---- which kernels ---- */
 
-/* Returns whether a mangled name has the function's own name, with its length before it. */
+/* Writes the name of a C++ kernel, "ns::sum" of "_ZN2ns3sumEPi", without namespaces that have no
+ * name. A kernel is no member of a class, so that what is before its own name is namespaces. */
+static void write_plain_name(FILE *file, const char *kernel) {
+    const bool nested = strncmp(kernel, "_ZN", 3) == 0;
+    const char *at = kernel + (nested ? 3 : 2), *separator = "";
+    do {
+        char *name;
+        at += *at == 'L'; /* it is static */
+        size_t length = strtoul(at, &name, 10);
+        if (name == at || length > strlen(name))
+            return;
+        at = name + length;
+        if (strncmp(name, "_GLOBAL__N_", 11) == 0)
+            continue;
+        fprintf(file, "%s%.*s", separator, (int)length, name);
+        separator = "::";
+    } while (nested);
+}
+
+/* Returns whether it is the kernel's own name, or has namespaces before it, from any of them on. */
 static bool is_mangled(const char *kernel, const char *name) {
-    char part[SIM_OPTION + 16];
-    snprintf(part, sizeof part, "%zu%s", strlen(name), name);
-    return strncmp(kernel, "_Z", 2) == 0 && strstr(kernel, part) != NULL;
+    char plain[4 * SIM_OPTION] = "";
+    FILE *file = strncmp(kernel, "_Z", 2) == 0 ? fmemopen(plain, sizeof plain, "w") : NULL;
+    if (!file)
+        return false;
+    write_plain_name(file, kernel);
+    fclose(file);
+    const size_t length = strlen(plain), end = strlen(name);
+    if (end > length || strcmp(plain + length - end, name) != 0)
+        return false;
+    return end == length || plain[length - end - 1] == ':';
 }
 
 bool acu_sim_stopped_names(const char *kernel) {
