@@ -6,11 +6,16 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <dlfcn.h>
+#include <search.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -85,6 +90,50 @@ TEST(stands_in_for_libcuda) {
     assert_int_equal(destroy(context), CUDA_SUCCESS);
 }
 
+/* A table of the driver's is refused, and the first who asks for one is told why, once. To look the
+ * function up, as programs do with all names, says nothing. */
+static const char *ask_for_tables(bool from_library) {
+    static char said[1024];
+    int ends[2];
+    size_t one = 1;
+    char byte = 0;
+    FUNCTION(cuGetProcAddress);
+    CUresult (*table)(const void **, const CUuuid *), (*found)(const void **, const CUuuid *);
+    int (*compare)(const void *, const void *);
+    *(void **)(void *)&table = *(void **)(void *)&compare = dlsym(library, "cuGetExportTable");
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        cuGetProcAddress_("cuGetExportTable", (void **)(void *)&found, CUDA_VERSION, 0, NULL);
+        fprintf(stderr, "looked up\n");
+        if (from_library) /* libc calls it */
+            lfind(&byte, &byte, &one, 1, compare);
+        _exit(table(NULL, NULL) != CUDA_ERROR_NOT_SUPPORTED ||
+              found(NULL, NULL) != CUDA_ERROR_NOT_SUPPORTED);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    close(ends[1]);
+    const ssize_t size = read(ends[0], said, sizeof said - 1);
+    close(ends[0]);
+    said[size > 0 ? size : 0] = '\0';
+    assert_int_equal(status, 0);
+    return said;
+}
+
+TEST(says_that_a_static_runtime_cannot_work) {
+    assert_string_equal(ask_for_tables(false),
+                        "looked up\nanycuda: simulator: sim_shared works with NVIDIA's driver "
+                        "only: it has CUDA's runtime inside, which is nvcc's default: build it "
+                        "with nvcc -cudart shared\n");
+    const char *said = ask_for_tables(true);
+    assert_non_null(strstr(said, "looked up\nanycuda: simulator: libc."));
+    assert_non_null(strstr(said, " works with NVIDIA's driver only: a library of NVIDIA's needs a "
+                                 "GPU, since its kernels are machine code; one that nvcc built "
+                                 "can run here when it is built with -cudart shared\n"));
+}
+
 TEST(has_the_symbols_of_the_per_thread_default_stream) {
     cudaError_t (*synchronize)(cudaStream_t);
     *(void **)(void *)&synchronize = dlsym(library, "cudaStreamSynchronize_ptsz");
@@ -142,6 +191,7 @@ int main(void) {
         cmocka_unit_test(has_the_version_that_programs_linked_with_libcudart_ask_for),
         cmocka_unit_test(copies_there_and_back),
         cmocka_unit_test(stands_in_for_libcuda),
+        cmocka_unit_test(says_that_a_static_runtime_cannot_work),
         cmocka_unit_test(has_the_symbols_of_the_per_thread_default_stream),
         cmocka_unit_test(refuses_what_it_does_not_play_and_remembers_that),
         cmocka_unit_test(names_errors),

@@ -57,11 +57,13 @@ CUdriverProcAddressQueryResult acu_sim_driver_find(const char *symbol, int versi
     enum { OWN_STREAMS = 7000 };
     const int driver = acu_sim_configuration()->driver;
     const rows r = rows_of(symbol);
+    const int wanted = version < 0 ? driver : version;
     *found = NULL;
+    if (strcmp(symbol, "cuGetExportTable") == 0)
+        return acu_sim_driver_find_table(wanted, found);
     if (!r.plain || has_version(symbol))
         return CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     const bool own = per_thread && r.own;
-    const int wanted = version < 0 ? driver : version;
     const int since = r.plain->since > r.plain->oldest ? r.plain->since : r.plain->oldest;
     acu_sim_older_meaning before = acu_sim_driver_older(symbol, wanted, own);
     acu_fn fn = before.fn;

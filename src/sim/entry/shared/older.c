@@ -1,6 +1,6 @@
 /*
- * Symbols of libcuda that the headers declare no more, and that programs look up by these names.
- * Only libanycuda-sim.so has them, in place of the refusals in exports.c.
+ * Symbols of libcuda that the headers declare no more, and that programs look up by these names, or
+ * that nothing stands for. Only libanycuda-sim.so has them, in place of the refusals in exports.c.
  */
 #include "sim/driver/driver.h"
 #include "sim/entry/entries.h"
@@ -25,4 +25,12 @@ extern CUresult acu_sim_create_context(CUcontext *context, unsigned flags, CUdev
     SIM_SYMBOL("cuCtxCreate_v2");
 CUresult acu_sim_create_context(CUcontext *context, unsigned flags, CUdevice device) {
     return acu_sim_entry_cuCtxCreate(context, NULL, flags, device);
+}
+
+extern CUresult acu_sim_get_table(const void **table, const CUuuid *id)
+    SIM_SYMBOL("cuGetExportTable");
+CUresult acu_sim_get_table(const void **table, const CUuuid *id) {
+    (void)table;
+    (void)id;
+    return acu_sim_driver_refuse_table(__builtin_return_address(0));
 }
