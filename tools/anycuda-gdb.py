@@ -8,17 +8,26 @@ The program stops with SIGTRAP where a warp comes to the line of the PTX, or of 
     acu warps       what each warp of the block does
     acu mask        which lanes of the warp are active, are elsewhere, have ended
     acu lanes REG   the values of a register, or of all that something may have written before; names are the PTX's
+    acu memory [shared|local] ADDRESS [COUNT [LANE]]
+                    words of memory at an address that a register has, as hexadecimal, integer and float
 
+gdb's own `x` does not see device memory, which lies elsewhere in the process: it shows zeros.
 `continue` goes on to the next stop. Nothing of this needs debug information: the simulator keeps texts for it in
 memory, in the variable acu_sim_stopped. They are there while a warp is stopped in this way, and not at other times.
 """
 
 from __future__ import annotations
 
+import struct
+
 import gdb
 
 WORD = 8  # bytes of a pointer
 VERSION, WHERE, MASK, WARPS, REGISTERS = range(5)  # the texts in their order
+GLOBAL, SHARED, LOCAL = range(3)  # spaces as the simulator numbers them; of lane n: LOCAL + n
+SPACES = {"shared": SHARED, "local": LOCAL}
+WINDOWS = {SHARED: 0x0001000000000000, LOCAL: 0x0001010000000000}  # where generic addresses of them are
+WINDOW_SIZE = 1 << 32
 
 
 def word_at(address: int) -> int:
@@ -92,8 +101,64 @@ class Lanes(gdb.Command):  # type: ignore[misc]
             gdb.write(f"{name} {values}\n")
 
 
+def memory_rows() -> list[tuple[int, ...]]:
+    """Space, first address, bytes, and place in the process, of all memory that the kernel can access."""
+    try:
+        address = word_at(int(gdb.parse_and_eval("(unsigned long)&acu_sim_stopped_memory")))
+    except gdb.error:
+        raise gdb.GdbError("the simulator is older than this file: take the one that came with it") from None
+    rows = []
+    while address and (row := tuple(word_at(address + n * WORD) for n in range(4)))[2]:
+        rows.append(row)
+        address += 4 * WORD
+    return rows
+
+
+class Memory(gdb.Command):  # type: ignore[misc]
+    """Prints words of memory: acu memory [shared|local] ADDRESS [COUNT [LANE]].
+
+    Each word is shown as hexadecimal, integer and float. ADDRESS is generic, as that of global memory is; with
+    "shared" or "local" it is one of that space. LANE is for local memory, 0 without it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("acu memory", gdb.COMMAND_DATA)
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        del from_tty
+        texts()
+        words = gdb.string_to_argv(argument)
+        space = SPACES[words.pop(0)] if words and words[0] in SPACES else GLOBAL
+        if not 1 <= len(words) <= 3:
+            raise gdb.GdbError("acu memory [shared|local] ADDRESS [COUNT [LANE]]")
+        address, count, lane = [int(gdb.parse_and_eval(word)) for word in words] + [8, 0][len(words) - 1 :]
+        show_words(space, address, count, lane)
+
+
+def show_words(space: int, address: int, count: int, lane: int) -> None:
+    offset = address
+    for window, begins in WINDOWS.items():
+        if space == GLOBAL and begins <= address < begins + WINDOW_SIZE:
+            space, offset = window, address - begins
+            break
+    space += lane if space == LOCAL else 0
+    for row_space, first, size, where in memory_rows():
+        if row_space == space and first <= offset and offset + 4 <= first + size:
+            shown = min(count, (first + size - offset) // 4)
+            data = bytes(gdb.selected_inferior().read_memory(where + offset - first, 4 * shown))
+            break
+    else:
+        raise gdb.GdbError(f"the kernel can access no word at {address:#x}")
+    for n in range(shown):
+        bits, signed, number = (struct.unpack_from(kind, data, 4 * n)[0] for kind in ("<I", "<i", "<f"))
+        gdb.write(f"{address + 4 * n:#x}  {bits:#010x}  {signed:11}  {number:.9g}\n")
+    if shown < count:
+        gdb.write("here the memory ends\n")
+
+
 Acu()
 Shown("where", WHERE, "Prints kernel, instruction, block, warp and threads.")
 Shown("mask", MASK, "Prints which lanes of the warp are active, are elsewhere, have ended.")
 Shown("warps", WARPS, "Prints what each warp of the block does; * is the one that has stopped.")
 Lanes()
+Memory()

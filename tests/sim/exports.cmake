@@ -18,7 +18,7 @@ endif()
 foreach(name abi at current_graph damages fault findings graphics_create graphics_destroy graphics_make_current graphics_read
         graphics_write last_finding launch_graph leaks log memory_export multicast_at profile_get profile_reset register reset semaphore_create semaphore_destroy
         semaphore_export semaphore_signal semaphore_value set_conditional set_node_enabled set_node_grid set_node_param
-        stopped surface_read surface_write texture_fetch texture_gather texture_sample texture_sample_grad
+        stopped stopped_memory surface_read surface_write texture_fetch texture_gather texture_sample texture_sample_grad
         texture_sample_level)
     set(symbol "acu_sim_${name}@@libcudart.so.13")
     if(NOT lines MATCHES " ${symbol}(;|$)")

@@ -117,6 +117,41 @@ def test_the_commands(program: Path) -> None:
     assert "exited normally" in after(said, "end")
 
 
+def test_memory(program: Path) -> None:
+    """The floats 0 to 63 in global memory, -7 in shared memory, and in local memory the number of the thread."""
+    said = gdb(
+        program,
+        "scale:scale.cu:8",
+        "run",
+        "python rows = texts()[REGISTERS:]",
+        "python base = rows[rows.index('%rd1') + 1].split()[1]",
+        *("echo <global>\\n", "python gdb.execute(f'acu memory {base}+8 2')"),
+        *("echo <end>\\n", "python gdb.execute(f'acu memory {base}+252')"),
+        *("echo <behind>\\n", "python gdb.execute(f'acu memory {base}+256')"),
+    )
+    rows = after(said, "global").splitlines()
+    assert [row.split()[1:] for row in rows[:2]] == [
+        ["0x40000000", "1073741824", "2"],
+        ["0x40400000", "1077936128", "3"],
+    ]
+    assert rows[2] == "<end>"
+    assert re.match(r"0x[0-9a-f]+  0x427c0000   1115422720  63\nhere the memory ends\n<behind>\n", after(said, "end"))
+    assert "the kernel can access no word at 0x" in after(said, "behind")
+    said = gdb(
+        program,
+        "scale:scale.cu:8",
+        "run",
+        *("echo <shared>\\n", "acu memory shared 4 1"),
+        *("echo <window>\\n", "acu memory 0x1000000000004 1"),
+        *("echo <local>\\n", "acu memory local 0 1"),
+        *("echo <lane>\\n", "acu memory local 0 1 5"),
+    )
+    assert after(said, "shared").startswith("0x4  0xfffffff9           -7  nan\n<window>\n")
+    assert after(said, "window").startswith("0x1000000000004  0xfffffff9           -7  nan\n<local>\n")
+    assert after(said, "local").startswith("0x0  0x00000000            0  0\n<lane>\n")
+    assert "0x0  0x00000005            5  7.00649232e-45\n" in after(said, "lane")
+
+
 def test_each_stop_is_a_signal(program: Path) -> None:
     said = gdb(program, "scale:12x9", "run", "echo <first>\\n", "continue", "acu where", "continue")
     assert "threads (32, 0, 0) to (63, 0, 0), mask 0xffffffff" in after(said, "first")
@@ -126,6 +161,9 @@ def test_each_stop_is_a_signal(program: Path) -> None:
 @pytest.mark.parametrize(
     "commands, expected",
     [
+        (["run", "acu memory"], "acu memory [shared|local] ADDRESS [COUNT [LANE]]"),
+        (["run", "acu memory shared 0x10000"], "the kernel can access no word at 0x10000"),
+        (["acu memory 0"], "no warp is stopped: run the program with ANYCUDA_SIM=trap=KERNEL:LINE"),
         (["run", "acu lanes %f2"], "there is no register %f2 that something may have written before"),
         (["acu where"], "no warp is stopped: run the program with ANYCUDA_SIM=trap=KERNEL:LINE"),
         (["break main", "run", "acu mask"], "no warp is stopped: run the program with ANYCUDA_SIM=trap=KERNEL:LINE"),

@@ -313,7 +313,7 @@ static void describe(void *data, uint64_t address, char *text, size_t size) {
 
 static void show_stopped(void *data, const ptx_warp *w, const ptx_op *op) {
     const machine *m = data;
-    acu_sim_stopped_show(m->kernel, w, op);
+    acu_sim_stopped_show(m->kernel, m->device, w, op);
 }
 
 static void take_finding(void *data, const ptx_finding *finding) {

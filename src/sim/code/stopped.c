@@ -1,6 +1,8 @@
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
 #include "sim/code/stopped.h"
 
+#include "sim/memory/range.h"
+#include "sim/ptx/grid.h"
 #include "sim/ptx/stop.h"
 
 #include <pthread.h>
@@ -18,9 +20,20 @@
 extern const char *const *volatile acu_sim_stopped;
 __attribute__((visibility("default"))) const char *const *volatile acu_sim_stopped;
 
+/*
+ * Where the bytes of the kernel's memory are, which are not where its addresses say: rows, the last
+ * of which has no bytes. NULL where no warp is stopped.
+ */
+enum { ROW_GLOBAL, ROW_SHARED, ROW_LOCAL }; /* and of lane n: ROW_LOCAL + n */
+typedef struct memory_row {
+    uint64_t space, first, bytes, where; /* where: in the process */
+} memory_row;
+extern const memory_row *volatile acu_sim_stopped_memory;
+__attribute__((visibility("default"))) const memory_row *volatile acu_sim_stopped_memory;
+
 /* Only one warp stops at a time. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned times_left;          /* the lock guards it */
+static _Atomic unsigned times_left;  /* the lock guards it, but for a look ahead */
 static bool was_named, watches_exit; /* acu_sim_lock does: a kernel of the name is executed */
 
 /* ---- which kernels ---- */
@@ -134,6 +147,40 @@ static void print_texts(const stop_texts *texts) {
         fprintf(stderr, "  %-6s %s\n", texts->list[n], texts->list[n + 1]);
 }
 
+/* Writes a row for each range that the device can access, or only counts them. Under acu_sim_lock.
+ */
+static size_t list_ranges(const acu_sim_device *device, memory_row *rows) {
+    size_t count = 0;
+    for (const acu_sim_range *r = acu_sim_range_next(0); r;
+         r = acu_sim_range_next(r->base + r->size)) {
+        if (r->dormant || r->multicast || !acu_sim_range_allows_access(r, device))
+            continue;
+        if (rows)
+            rows[count] = (memory_row){ROW_GLOBAL, r->base, r->size,
+                                       (uintptr_t)acu_sim_range_bytes(r, (const void *)r->base)};
+        count++;
+    }
+    return count;
+}
+
+/* Returns the rows of all memory that the warp sees, which the caller frees; NULL without memory.
+ */
+static memory_row *list_memory(const acu_sim_device *device, const ptx_warp *w) {
+    const ptx_block *block = w->block;
+    pthread_mutex_lock(&acu_sim_lock);
+    memory_row *rows = calloc(list_ranges(device, NULL) + 1 + PTX_LANES + 1, sizeof *rows);
+    memory_row *next = rows ? rows + list_ranges(device, rows) : NULL;
+    pthread_mutex_unlock(&acu_sim_lock);
+    if (!rows)
+        return NULL;
+    if (block->shared_bytes)
+        *next++ = (memory_row){ROW_SHARED, 0, block->shared_bytes, (uintptr_t)block->shared};
+    for (unsigned n = 0; n < PTX_LANES && w->local_bytes; n++)
+        *next++ = (memory_row){ROW_LOCAL + n, 0, w->local_bytes,
+                               (uintptr_t)w->local + n * w->local_stride};
+    return rows;
+}
+
 /* ---- debuggers ---- */
 
 /* Gives a debugger its turn. It sees the signal although the process ignores it; where nothing but
@@ -146,16 +193,20 @@ static void call_debugger(void) {
     sigaction(SIGTRAP, &before, NULL);
 }
 
-void acu_sim_stopped_show(const char *kernel, const ptx_warp *w, const ptx_op *op) {
+void acu_sim_stopped_show(const char *kernel, const acu_sim_device *device, const ptx_warp *w,
+                          const ptx_op *op) {
     stop_texts texts = {.bytes = NULL};
+    memory_row *memory = times_left ? list_memory(device, w) : NULL;
     pthread_mutex_lock(&lock);
     if (times_left) {
         times_left--;
         if (make_texts(&texts, kernel, w, op->more)) {
             print_texts(&texts);
             acu_sim_stopped = texts.list;
+            acu_sim_stopped_memory = memory;
             call_debugger();
             acu_sim_stopped = NULL;
+            acu_sim_stopped_memory = NULL;
         } else {
             fprintf(stderr,
                     "anycuda: simulator: kernel \"%s\": a warp came to the trap, but there "
@@ -166,6 +217,7 @@ void acu_sim_stopped_show(const char *kernel, const ptx_warp *w, const ptx_op *o
     pthread_mutex_unlock(&lock);
     free(texts.list);
     free(texts.bytes);
+    free(memory);
 }
 
 /* ---- the configuration ---- */

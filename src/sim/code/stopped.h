@@ -14,10 +14,11 @@ bool acu_sim_stopped_names(const char *kernel);
 /* Says why warps of the kernel will not stop: it has no such place. Under the lock. */
 void acu_sim_stopped_nowhere(const char *kernel);
 
-/* Shows a warp of the kernel that has come to such a place (`op`), where a debugger is attached
- * stops the thread by SIGTRAP, and returns; after as many times as the configuration says it only
- * returns. Any thread may call the function. */
-void acu_sim_stopped_show(const char *kernel, const ptx_warp *warp, const ptx_op *op);
+/* Shows a warp of the kernel that has come to such a place (`op`) on the device, where a debugger
+ * is attached stops the thread by SIGTRAP, and returns; after as many times as the configuration
+ * says it only returns. Any thread may call the function, without the lock. */
+void acu_sim_stopped_show(const char *kernel, const acu_sim_device *device, const ptx_warp *warp,
+                          const ptx_op *op);
 
 extern const acu_sim_noun acu_sim_stopped_noun;
 
