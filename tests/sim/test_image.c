@@ -595,6 +595,29 @@ TEST(ptx_that_is_newer_than_the_device) {
     }
 }
 
+/* What is said of machine code alone is for whoever made it: nvcc a fat binary, or the program. */
+TEST(machine_code_without_ptx) {
+    static binary fat, cubin;
+    make_cubin(&cubin, 90);
+    const piece only = {KIND_CUBIN, 90, 0, cubin.at, cubin.size, 0};
+    make_fat_binary(&fat, &only, 1);
+    acu_sim_register("add", NULL);
+    for (int n = 0; n < 2; n++) {
+        cudaLibrary_t library;
+        uint64_t at = 0;
+        uint32_t count = 0;
+        void *args[] = {&at, &at, &at, &count};
+        OK(load_bytes(n ? &cubin : &fat, &library));
+        SAID(cudaErrorNotSupported,
+             cudaLaunchKernel(kernel_of(library, "add"), dim(1, 1, 1), dim(1, 1, 1), args, 0, NULL),
+             n ? "it is machine code, which is not simulated: load PTX in its place, of nvcc -ptx "
+                 "instead of -cubin, of nvrtcGetPTX() instead of nvrtcGetCUBIN(), "
+               : "it has machine code only, which is not simulated: compile it to PTX too, with "
+                 "nvcc -arch=compute_80 -code=compute_80;");
+        OK(cudaLibraryUnload(library));
+    }
+}
+
 /* A kernel whose body is for newer architectures only (#if __CUDA_ARCH__ >= 900) does nothing in
  * PTX of an older one, and something in the machine code. */
 TEST(ptx_that_does_nothing_beside_machine_code) {
@@ -802,6 +825,7 @@ int main(void) {
         T(a_program_of_several_files_is_executed),
         T(a_program_that_was_linked_with_libcudadevrt),
         T(ptx_that_is_newer_than_the_device),
+        T(machine_code_without_ptx),
         T(ptx_that_does_nothing_beside_machine_code),
         T(ptx_of_another_architecture_has_its_own_extents),
         T(a_program_whose_files_do_not_fit),

@@ -90,7 +90,7 @@ bool acu_sim_execute_prepare(const acu_sim_function *function) {
         entry->why = strdup(
             why ? why
                 : "it has machine code only, which is not simulated: compile it to PTX too, with "
-                  "nvcc -arch=compute_80 -code=compute_80, or link PTX with ANYCUDA_NVJITLINK=sim");
+                  "nvcc -arch=compute_80 -code=compute_80");
         return false;
     }
     if (kernel->declared_only) {

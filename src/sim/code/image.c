@@ -486,6 +486,15 @@ static cudaError_t refuse_left_out(const reader *r, const void *code) {
                : acu_sim_ptx_executes(r->image, r->why, r->room);
 }
 
+/* Says why nothing of an image runs that is machine code without a fat binary around it: a program
+ * made it itself, or loads a file. */
+static void explain_machine_code(acu_sim_code_image *image) {
+    image->why = strdup(
+        "it is machine code, which is not simulated: load PTX in its place, of nvcc -ptx instead "
+        "of -cubin, of nvrtcGetPTX() instead of nvrtcGetCUBIN(), linked by cuLinkAddData() or by "
+        "nvJitLink with -lto -ptx; where anycuda links it, by ANYCUDA_NVJITLINK=sim");
+}
+
 static cudaError_t read_code(const void *code, size_t size, bool links, acu_sim_code_image **image,
                              char *why, size_t room) {
     reader r = {.image = calloc(1, sizeof *r.image), .links = links, .why = why, .room = room};
@@ -497,6 +506,8 @@ static cudaError_t read_code(const void *code, size_t size, bool links, acu_sim_
     cudaError_t result = wrapped ? read_wrapped(&r, code) : read_any(&r, code, size);
     if (!result)
         result = refuse_left_out(&r, code);
+    if (!result && begins(code, size, MACHINE_CODE_MAGIC))
+        explain_machine_code(r.image);
     if (result)
         acu_sim_image_release(r.image);
     else

@@ -67,8 +67,7 @@ typedef struct acu_sim_code_image {
     bool unlinked; /* nvcc -rdc=true made the code: a module of it has no symbols until it is linked
                     */
     bool has_addresses; /* an initial value of a variable has the address of another one */
-    char *why; /* why the PTX beside machine code could not be read; NULL: it could, or is not there
-                */
+    char *why; /* why machine code has no PTX that could be read; NULL: not known, or it has */
 } acu_sim_code_image;
 
 /*
