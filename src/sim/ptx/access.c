@@ -64,8 +64,9 @@ const ptx_range *acu_ptx_memory_range(ptx_warp *w, const ptx_op *op, unsigned la
         return zeros_at(site, address, bytes);
     if (!has_it)
         acu_ptx_fail(w, lane, op, 700, address,
-                     "%s of %zu bytes%s, which are in no allocation that the device can access",
-                     writes ? "a write" : "a read", bytes, address ? "" : " at NULL");
+                     "%s of %zu bytes%s in no allocation that the device can access",
+                     writes ? "a write" : "a read", bytes,
+                     address ? ", which are" : " at NULL, which is");
     if (writes && !found.writable)
         acu_ptx_fail(w, lane, op, 700, address,
                      "a write of %zu bytes, which the device may only read", bytes);

@@ -82,7 +82,8 @@ void acu_ptx_worker_look_at_time(ptx_warp *w) {
     const ptx_split *s = w->split_count ? ptx_current(w) : NULL;
     acu_ptx_fail(w, s ? (unsigned)__builtin_ctz(s->mask) : 0,
                  s ? instruction_at(w->code, s->pc) : NULL, 702, 0,
-                 "the kernel takes longer than %g seconds (timeout=%g)", timeout, timeout);
+                 "the kernel takes longer than %g second%s (timeout=%g)", timeout,
+                 timeout == 1 ? "" : "s", timeout);
 }
 
 static void record(ptx_grid *grid, const ptx_fault *fault) {
