@@ -60,7 +60,7 @@ Of 244 programs of HeCBench that compute with floats, built with `-use_fast_math
 (2026-11-30, decimals to 1e-4), five of them that they failed; gamma-correction and a digit of kurtosis after sums and
 constants of divisions were mended. Of 87 of cuda-samples and cuda-training-series that were built so, 79 did, 6 are
 slow, 1 was not reached, and cdpSimplePrint has no order. adi of PolyBench-ACC counts as many errors as there, 94, after
-the same. opticalFlow prints 0.044308 for 0.044307.
+the same. opticalFlow printed 0.044308 for 0.044307 on the machine with the H200, and 0.044307 on two others.
 
 Kernels of Triton ran on an H200 with their memory recorded, and again on the simulator (2026-11-30): 547 launches of
 PyTorch's Inductor and of tests of FlagGems, flash-linear-attention, Liger-Kernel and Mamba leave the same bits, six of
