@@ -177,12 +177,12 @@ static CUfunction a_trap(void) {
 
 /* Leaves the process no address for the stack of one more thread. */
 static int limit_addresses(void) {
-    unsigned long pages = 0;
+    char line[128] = "";
     FILE *file = fopen("/proc/self/statm", "r");
-    const bool read = file && fscanf(file, "%lu", &pages) == 1;
+    const bool read = file && fgets(line, sizeof line, file);
     if (file)
         (void)fclose(file);
-    const rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (1 << 20);
+    const rlim_t most = (rlim_t)strtoul(line, NULL, 10) * (rlim_t)sysconf(_SC_PAGESIZE) + (1 << 20);
     return !read || setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
 }
 
