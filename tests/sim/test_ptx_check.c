@@ -1,6 +1,7 @@
 /* What the checks find in kernels, and that they find nothing in kernels that are right. */
 #include "ptx_test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define ALL_CHECKS MACHINE ",check=memory,race,init,sync"
@@ -534,6 +535,26 @@ static unsigned unwritten_of(CUmodule module, CUdeviceptr at) {
     return (unsigned)(acu_sim_findings("init") - before);
 }
 
+/* Where the bytes of device memory are is not where its addresses say, nor at the same place within
+ * more than a page: 33 MiB are no power of two. */
+TEST(copies_of_what_nobody_wrote_in_memory_of_any_size) {
+    for (unsigned mib = 32; mib < 40; mib++) {
+        char machine[128];
+        CUdeviceptr other, copy;
+        snprintf(machine, sizeof machine, ALL_CHECKS ",memory=%uMiB", mib);
+        acu_sim_reset(machine);
+        OK(cuInit(0));
+        OK(cuDevicePrimaryCtxRetain(&context, 0));
+        OK(cuCtxSetCurrent(context));
+        CUmodule module = load_text(READ_GLOBAL);
+        OK(cuMemAlloc(&other, 128));
+        OK(cuMemAlloc(&copy, 128));
+        OK(cuMemcpyDtoD(copy, other, 128));
+        assert_int_equal(unwritten_of(module, copy), 32);
+        OK(cuModuleUnload(module));
+    }
+}
+
 TEST(device_memory_that_nobody_wrote) {
     CUmodule module = load_text(READ_GLOBAL);
     uint32_t words[32] = {0};
@@ -1039,6 +1060,7 @@ int main(void) {
         CHECKED(shared_memory_that_nobody_wrote),
         CHECKED(local_memory_that_nobody_wrote),
         CHECKED(a_half_of_a_word_is_enough),
+        CHECKED(copies_of_what_nobody_wrote_in_memory_of_any_size),
         CHECKED(device_memory_that_nobody_wrote),
         CHECKED(memory_of_a_graph_that_nobody_wrote),
         CHECKED(variables_are_written),

@@ -6,10 +6,12 @@
 
 enum { CHECK_INIT = 4 }; /* the bit of acu_sim_config.checks */
 
-/* Halves and words of it are NaN in all floating types, and its bytes neither small nor text: what
- * a program writes is hardly ever the same, even where that is one byte of four. */
+/* The word depends on the place within 4 KiB alone, which is the same for an address of a device
+ * and for where its bytes are. Halves and words of it are NaN in all floating types, and its bytes
+ * neither small nor text: what a program writes is hardly ever the same, even where that is one
+ * byte of four. */
 uint32_t acu_sim_unwritten_word(uint64_t address) {
-    uint32_t mixed = (uint32_t)(address >> 2) * UINT32_C(0x9e3779b1) ^ UINT32_C(0x5c3fa0d7);
+    uint32_t mixed = (uint32_t)(address % 4096 / 4) * UINT32_C(0x9e3779b1) ^ UINT32_C(0x5c3fa0d7);
     return UINT32_C(0x7f817f81) + (mixed & UINT32_C(0x003e003e));
 }
 
