@@ -152,8 +152,8 @@ acu_sim_range *acu_sim_memory_new_range_past(acu_sim_device *device, size_t past
     return make_range(device, past, size, ALIGNMENT);
 }
 
-/* Gives the system back the pages of a device's memory where no other range has bytes, but for the
- * one where the next range begins. */
+/* Gives the system back the pages of a range that is freed, if no other range has bytes there, but
+ * for the page where the next range will begin. */
 static void give_pages_back(const acu_sim_range *range) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), end = range->base + range->size;
     const uintptr_t next = range->device->base + range->device->cursor;
