@@ -552,7 +552,10 @@ TEST(copies_of_what_nobody_wrote_in_memory_of_any_size) {
         OK(cuMemcpyDtoD(copy, other, 128));
         assert_int_equal(unwritten_of(module, copy), 32);
         OK(cuModuleUnload(module));
+        OK(cuMemFree(copy));
+        OK(cuMemFree(other));
     }
+    begin_with_checks(NULL);
 }
 
 TEST(device_memory_that_nobody_wrote) {
