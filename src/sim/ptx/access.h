@@ -22,6 +22,7 @@ enum {
     PTX_ACCESS_NARROW = 2,
     PTX_ACCESS_SHARED = 4, /* in shared memory; with PTX_ACCESS_GLOBAL: in any of the two */
     PTX_ACCESS_GLOBAL = 8,
+    PTX_ACCESS_LEADS = 16, /* accesses behind it have the same addresses, but for `value` */
 };
 
 /* Returns where a lane's bytes are. The kernel ends where the lane may not access them, or they are
@@ -38,8 +39,13 @@ const ptx_range *acu_ptx_memory_range(ptx_warp *warp, const ptx_op *op, unsigned
  * size. */
 typedef struct ptx_memory_handlers {
     ptx_handler *load[4], *store[4];
+    ptx_handler *load_behind[4], *store_behind[4]; /* plain ones, behind one that leads */
 } ptx_memory_handlers;
 const ptx_memory_handlers *acu_ptx_memory_handlers(void);
+
+/* Lets accesses of a run use what one before them found, where their addresses are in the same
+ * register, and so large that nothing has changed it since. The interpreter alone does so. */
+void acu_ptx_lead_accesses(ptx_code *code);
 
 /* The address of an instruction's operand. */
 typedef struct ptx_address {

@@ -67,6 +67,8 @@ ptx_block *acu_ptx_block_new(ptx_worker *worker) {
         w->base[PTX_BANK_WARP] = at + l.registers + (size_t)n * launch->code->warp_bytes;
         w->base[PTX_BANK_LAUNCH] = worker->bank;
         w->base[PTX_BANK_BLOCK] = block->bank;
+        for (unsigned bank = 0; bank < PTX_BANKS; bank++)
+            w->origin[bank] = (uintptr_t)w->base[bank] - PTX_SLOT(bank, 0);
         w->local = at + l.local + (size_t)n * PTX_LANES * l.local_stride;
         w->local_bytes = l.local_bytes;
         w->local_stride = l.local_stride;

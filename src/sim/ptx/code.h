@@ -22,6 +22,12 @@ enum {
 #define PTX_SLOT_BANK(slot)    ((slot) >> 30)
 #define PTX_SLOT_OFFSET(slot)  ((slot) & 0x3fffffff)
 
+/* The warp's bank begins with room for temporary values, and for two results of pure operations
+ * that lanes which are not active must not get. */
+enum { PTX_TEMP_BYTES = 4096, PTX_SCRATCH_BYTES = 1024 };
+#define PTX_SCRATCH       PTX_SLOT(PTX_BANK_WARP, PTX_TEMP_BYTES)
+#define PTX_OTHER_SCRATCH PTX_SLOT(PTX_BANK_WARP, PTX_TEMP_BYTES + PTX_SCRATCH_BYTES / 2)
+
 /* Sets of a warp's slots. The one of all has a bit besides, for what is no slot. */
 #define PTX_ALL_SLOTS UINT64_MAX
 #define PTX_NO_SLOT   (UINT64_C(1) << 63)
@@ -40,28 +46,30 @@ typedef void ptx_handler(ptx_warp *warp, const ptx_op *op);
 /* What became of the lanes that executed an operation which decides where they go on. */
 typedef enum ptx_step {
     PTX_GO,   /* the warp's split goes on at its `pc` */
+    PTX_ON,   /* the same, with the same lanes; nothing became of the others, either */
     PTX_STOP, /* the split waits, was split up, merged or ended: another one is to be chosen */
 } ptx_step;
 typedef ptx_step ptx_flow(ptx_warp *warp, const ptx_op *op);
 
 struct ptx_op {
-    ptx_handler *full;   /* when all lanes of the warp are active; NULL: the operation is a flow */
-    ptx_handler *masked; /* when some are not */
-    ptx_handler *interpreted[2]; /* the same, of which each does what there is up to `step` */
-    ptx_flow *flow;              /* NULL: the operation is plain */
+    ptx_handler *interpreted[2]; /* `full` and `masked`, which do what there is up to `next` */
     ptx_slot d, a, b, c;         /* the result and the operands */
     ptx_slot e, f;               /* more operands, or results */
     ptx_slot guard;              /* the predicate of a guarded operation */
     uint32_t run;                /* how many plain operations begin here, one behind the other */
-    uint32_t step;               /* to the next operation of these that does something */
+    const ptx_op *next;          /* the next one of the run that does something, or the run's end */
     uint64_t changes;            /* the slots that `full` changes in all lanes, active or not */
     int64_t value;               /* what the handler wants: an offset, a branch's target, a kind */
-    const void *more;            /* what the handler wants: in the code's arena */
+    ptx_handler *full;   /* when all lanes of the warp are active; NULL: the operation is a flow */
+    ptx_handler *masked; /* when some are not */
+    ptx_flow *flow;      /* NULL: the operation is plain */
+    const void *more;    /* what the handler wants: in the code's arena */
     const ptx_instruction *instruction; /* for reports; NULL: none */
     uint8_t size, count;                /* bytes of an element, and how many elements */
     uint8_t flags;                      /* the handler's own */
     bool negated;                       /* the guard is */
     uint32_t site; /* the number of an operation that accesses memory, for its cache */
+    uint32_t lead; /* where the accesses of its run that have the same addresses keep them */
 };
 
 /* How much shared memory of a block is CUDA's own. */

@@ -114,6 +114,7 @@ enum {
     PTX_MOST_BLOCKS = 16,               /* of a cluster */
     PTX_CACHED = 4,                     /* ranges, and textures, that a worker remembers */
     PTX_PATTERNS = 64,                  /* ways in which lanes lie, that a worker remembers */
+    PTX_LEADS = 8,                      /* registers with addresses that a run knows at a time */
 };
 
 /* Addresses of shared and local memory, and of the kernel's parameters, in the generic space. No
@@ -192,6 +193,13 @@ typedef struct ptx_site {
     uintptr_t loaded;           /* where the first lane's element was, of a load */
 } ptx_site;
 
+/* What the accesses behind another one know, whose addresses are in the same register. */
+typedef struct ptx_lead {
+    uint64_t run;     /* of the worker, in which it was found */
+    uint64_t address; /* of the first active lane, in the register */
+    const ptx_pattern *pattern;
+} ptx_lead;
+
 /* A texture or a surface that was opened. */
 typedef struct ptx_opened {
     uint64_t handle;
@@ -202,6 +210,8 @@ typedef struct ptx_opened {
 /* A thread that runs blocks, one after the other, or in turns where they wait for each other. */
 struct ptx_worker {
     ptx_pattern patterns[PTX_PATTERNS];
+    ptx_lead leads[PTX_LEADS];
+    uint64_t run; /* counts runs of operations that it interpreted, and patterns that changed */
     ptx_range cached[PTX_CACHED];
     unsigned next_cached;
     ptx_site *site; /* for each operation that accesses memory */

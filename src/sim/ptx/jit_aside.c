@@ -53,7 +53,7 @@ static const ptx_op *place_address(ptx_making *m, const jit_aside *a) {
     acu_jit_sum_aside(m, &a->address);
     ptx_op *copy = &m->copies[m->copy_count++];
     *copy = *a->op;
-    copy->a = PTX_SLOT(PTX_BANK_WARP, PTX_SCRATCH);
+    copy->a = PTX_SCRATCH;
     return copy;
 }
 

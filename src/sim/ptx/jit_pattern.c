@@ -98,7 +98,7 @@ static void write_consecutive(ptx_making *m, unsigned pattern, jit_aside *aside)
 
 /* Computes a late value where nothing else is. */
 x86_place acu_jit_sum_aside(ptx_making *m, const jit_sum *sum) {
-    const ptx_slot scratch = PTX_SLOT(PTX_BANK_WARP, PTX_SCRATCH);
+    const ptx_slot scratch = PTX_SCRATCH;
     for (unsigned i = 0; i < 2 * m->vectors; i++) {
         acu_jit_sum_vector(m, sum, i, JIT_T0);
         acu_x86_vector(&m->x, X86_STORE, JIT_T0, X86_NONE,
@@ -110,7 +110,7 @@ x86_place acu_jit_sum_aside(ptx_making *m, const jit_sum *sum) {
 /* Copies a value from vectors to where nothing else is. What is stored for some lanes only, as the
  * value itself is, is not soon loaded; the other lanes' elements are not looked at. */
 static x86_place copy_aside(ptx_making *m, ptx_slot slot, unsigned size) {
-    const ptx_slot scratch = PTX_SLOT(PTX_BANK_WARP, PTX_SCRATCH);
+    const ptx_slot scratch = PTX_SCRATCH;
     for (unsigned i = 0; i < PTX_LANES * size / m->width; i++)
         acu_x86_vector(&m->x, X86_STORE, acu_jit_load(m, slot, size, i, JIT_T0), X86_NONE,
                        acu_jit_memory(m, scratch, (size_t)i * m->width));

@@ -2,10 +2,17 @@
  * include this file. */
 
 #if defined(__AVX2__) && !defined(__AVX512F__)
-/* Returns ~0 for each of 8 lanes whose bit is 1. */
-LANE_INLINE __m256i lanes_of_bits(uint32_t bits) {
-    const __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+/* Returns ~0 for each of the 8 lanes from the `first` on whose bit is 1. */
+LANE_INLINE __m256i lanes_of_bits(uint32_t bits, unsigned first) {
+    const __m256i each =
+        _mm256_slli_epi32(_mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128), (int)first);
     return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), each), each);
+}
+
+/* Writes words of `yes` for the lanes that are ~0, and of `no` for the others. */
+LANE_INLINE void blend_vector(lane_u32 *d, const lane_u32 *no, __m256i yes, __m256i lanes) {
+    const __m256i others = _mm256_loadu_si256((const void *)no);
+    _mm256_storeu_si256((void *)d, _mm256_blendv_epi8(others, yes, lanes));
 }
 #endif
 
@@ -19,10 +26,8 @@ LANE_INLINE void merge_4(lane_u32 *d, const lane_u32 *a, const lane_u32 *b, uint
 #elif defined(__AVX2__)
 #pragma GCC unroll 4
     for (unsigned i = 0; i < PTX_LANES; i += 8)
-        _mm256_storeu_si256((void *)(d + i),
-                            _mm256_blendv_epi8(_mm256_loadu_si256((const void *)(b + i)),
-                                               _mm256_loadu_si256((const void *)(a + i)),
-                                               lanes_of_bits(mask >> i)));
+        blend_vector(d + i, b + i, _mm256_loadu_si256((const void *)(a + i)),
+                     lanes_of_bits(mask, i));
 #else
     EACH_LANE d[i] = b[i] ^ ((a[i] ^ b[i]) & -(mask >> i & 1));
 #endif
@@ -72,11 +77,28 @@ LANE_INLINE void blend(const ptx_warp *w, ptx_slot to, ptx_slot from, unsigned s
     }
 }
 
+/* Writes what the warp's active lanes have computed. AVX2 has no masks, but the warp has vectors.
+ */
+LANE_INLINE void blend_active(const ptx_warp *w, ptx_slot to, ptx_slot from, unsigned size) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+    if (size == 4) {
+        lane_u32 *d = ptx_at(w, to);
+        const lane_u32 *s = ptx_at(w, from);
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < PTX_LANES; i += 8)
+            blend_vector(d + i, d + i, _mm256_loadu_si256((const void *)(s + i)),
+                         _mm256_loadu_si256((const void *)(w->lanes + i)));
+        return;
+    }
+#endif
+    blend(w, to, from, size, w->mask);
+}
+
 /* `more` is the same operation with its results elsewhere. */
 LANE_INLINE void run_masked(ptx_warp *w, const ptx_op *op, unsigned size) {
     const ptx_op *elsewhere = op->more;
     elsewhere->full(w, elsewhere);
-    blend(w, op->d, elsewhere->d, size, w->mask);
+    blend_active(w, op->d, elsewhere->d, size);
     if (op->count)
         blend(w, op->e, elsewhere->e, op->count - 1u, w->mask);
 }
@@ -97,24 +119,29 @@ LANE_INLINE void run_guarded(ptx_warp *w, const ptx_op *op, unsigned size) {
         blend(w, inner->e, elsewhere->e, inner->count - 1u, mask);
 }
 
-/* Both sides are computed for all lanes, so that neither waits for the guard. */
+/* Both sides are computed for all lanes, so that neither waits for the guard, and the processor
+ * need not guess how the guard is. Where one takes long, it is left out if no lane needs it. */
 LANE_INLINE void run_choice(ptx_warp *w, const ptx_op *op, bool keeps) {
-    const ptx_op *other = op + op->value, *inner = op->more, *inner_other = other->more,
-                 *a = inner->more, *b = inner_other->more;
-    const uint32_t guard = ptx_guard(w, op), yes = w->mask & guard, no = w->mask & ~guard;
-    lane_u32 *d = ptx_at(w, inner->d), *at_b = ptx_at(w, b->d);
-    if (!yes || !no) {
-        op->full(w, op);
-        other->full(w, other);
-        return;
+    const ptx_op *other = op + op->value, *inner = op->more;
+    if (op->flags & PTX_CHOICE_LONG) {
+        const uint32_t taken = w->mask & ptx_guard(w, op);
+        if (!taken || taken == w->mask) {
+            op->full(w, op);
+            other->full(w, other);
+            return;
+        }
     }
+    const ptx_op *a = inner->more, *b = ((const ptx_op *)other->more)->more;
     a->full(w, a);
     b->full(w, b);
+    const uint32_t guard = ptx_guard(w, op);
+    const lane_u32 *at_a = ptx_at(w, PTX_SCRATCH), *at_b = ptx_at(w, PTX_OTHER_SCRATCH);
+    lane_u32 *d = ptx_at(w, inner->d);
     if (keeps) {
-        blend_4(d, ptx_at(w, a->d), yes);
-        blend_4(d, at_b, no);
+        blend_4(d, at_a, w->mask & guard);
+        blend_4(d, at_b, w->mask & ~guard);
     } else {
-        merge_4(d, ptx_at(w, a->d), at_b, guard);
+        merge_4(d, at_a, at_b, guard);
     }
 }
 
@@ -140,32 +167,51 @@ MASKED(4)
 MASKED(8)
 MASKED(16)
 
+/* Returns the words of 8 lanes of which each takes that of the lane that `at` names: with bits 3
+ * and 4 as signs, which blending looks at, one of four vectors. */
+#if defined(__AVX2__) && !defined(__AVX512F__)
+LANE_INLINE __m256i permuted(const __m256i *words, __m256i at) {
+    const __m256 bit_3 = _mm256_castsi256_ps(_mm256_slli_epi32(at, 28)),
+                 bit_4 = _mm256_castsi256_ps(_mm256_slli_epi32(at, 27));
+    __m256 part[PTX_LANES / 8];
+#pragma GCC unroll 4
+    for (unsigned n = 0; n < PTX_LANES / 8; n++)
+        part[n] = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(words[n], at));
+    return _mm256_castps_si256(_mm256_blendv_ps(_mm256_blendv_ps(part[0], part[1], bit_3),
+                                                _mm256_blendv_ps(part[2], part[3], bit_3), bit_4));
+}
+#endif
+
 static void permute(uint32_t *d, const uint32_t *words, const uint32_t *from, uint32_t mask) {
-    lane_u32 all[PTX_LANES];
 #if defined(__AVX512F__)
     const __m512i low = _mm512_loadu_si512(words), high = _mm512_loadu_si512(words + 16);
-    for (unsigned i = 0; i < PTX_LANES; i += 16)
-        _mm512_storeu_si512(all + i,
-                            _mm512_permutex2var_epi32(low, _mm512_loadu_si512(from + i), high));
+#pragma GCC unroll 2
+    for (unsigned i = 0; i < PTX_LANES; i += 16) {
+        const __m512i taken = _mm512_permutex2var_epi32(low, _mm512_loadu_si512(from + i), high);
+        _mm512_storeu_si512(d + i, mask == ~UINT32_C(0)
+                                       ? taken
+                                       : _mm512_mask_blend_epi32((__mmask16)(mask >> i),
+                                                                 _mm512_loadu_si512(d + i), taken));
+    }
 #elif defined(__AVX2__)
+    __m256i all[PTX_LANES / 8];
+#pragma GCC unroll 4
+    for (unsigned n = 0; n < PTX_LANES / 8; n++)
+        all[n] = _mm256_loadu_si256((const void *)(words + (size_t)n * 8));
 #pragma GCC unroll 4
     for (unsigned i = 0; i < PTX_LANES; i += 8) {
-        const __m256i at = _mm256_loadu_si256((const void *)(from + i)),
-                      quarter = _mm256_srli_epi32(at, 3);
-        __m256i value = _mm256_setzero_si256();
-#pragma GCC unroll 4
-        for (int n = 0; n < PTX_LANES / 8; n++) {
-            const __m256i part = _mm256_loadu_si256((const void *)(words + (size_t)n * 8));
-            value = _mm256_blendv_epi8(value, _mm256_permutevar8x32_epi32(part, at),
-                                       _mm256_cmpeq_epi32(quarter, _mm256_set1_epi32(n)));
-        }
-        _mm256_storeu_si256((void *)(all + i), value);
+        const __m256i taken = permuted(all, _mm256_loadu_si256((const void *)(from + i)));
+        if (mask == ~UINT32_C(0))
+            _mm256_storeu_si256((void *)(d + i), taken);
+        else
+            blend_vector(d + i, d + i, taken, lanes_of_bits(mask, i));
     }
 #else
+    lane_u32 all[PTX_LANES];
     for (unsigned i = 0; i < PTX_LANES; i++)
         all[i] = words[from[i]];
-#endif
     blend_4(d, all, mask);
+#endif
 }
 
 const ptx_masked_handlers MASKED_HANDLERS = {

@@ -31,12 +31,11 @@ typedef struct lane_span {
     uint64_t address, low, high;
 } lane_span;
 
-LANE_INLINE lane_span span_of(const ptx_warp *w, const ptx_op *op, const ptx_pattern *pattern) {
-    lane_span s = {.first = (unsigned)__builtin_ctz(w->mask)};
-    s.address = address_of(w, op, s.first);
-    s.low = s.address + (uint64_t)(int64_t)pattern->low;
-    s.high = s.address + (uint64_t)(int64_t)pattern->high;
-    return s;
+LANE_INLINE lane_span span_of(uint64_t address, unsigned first, const ptx_pattern *pattern) {
+    return (lane_span){.first = first,
+                       .address = address,
+                       .low = address + (uint64_t)(int64_t)pattern->low,
+                       .high = address + (uint64_t)(int64_t)pattern->high};
 }
 
 LANE_INLINE bool is_aligned(const lane_span *s, const ptx_pattern *pattern, unsigned bytes) {
@@ -127,32 +126,59 @@ LANE_INLINE bool is_alike_wide(const ptx_warp *w, const ptx_op *op, unsigned fir
     return is_zero(&differs);
 }
 
-/* Returns whether the lanes lie as the last time, in the block's shared memory, or in the
- * allocation that this operation accessed last. Most often they do, and only the first address is
- * new. */
-LANE_INLINE bool place_alike(const ptx_warp *w, const ptx_op *op, lane_places *places,
-                             unsigned bytes) {
-    const ptx_site *site = &w->worker->site[op->site];
-    const ptx_pattern *pattern = site->pattern;
-    const unsigned first = (unsigned)__builtin_ctz(w->mask);
-    if (pattern->mask != w->mask || pattern->bytes != bytes)
-        return false;
-    if (!(op->flags & PTX_ACCESS_NARROW ? is_alike_narrow(w, op, first, pattern->offset)
-                                        : is_alike_wide(w, op, first, pattern->offset)))
-        return false;
-    const lane_span s = span_of(w, op, pattern);
-    if (s.low > s.high || !is_aligned(&s, pattern, bytes))
+/* Keeps what the accesses behind this one are to know. */
+LANE_INLINE void lead_others(const ptx_warp *w, const ptx_op *op, const lane_span *s,
+                             const ptx_pattern *pattern) {
+    if (op->flags & PTX_ACCESS_LEADS)
+        w->worker->leads[op->lead] = (ptx_lead){
+            .run = w->worker->run, .address = s->address - (uint64_t)op->value, .pattern = pattern};
+}
+
+/* Returns whether lanes that lie like this are in the block's shared memory, or in the allocation
+ * that this operation accessed last. */
+LANE_INLINE bool place_span(const ptx_warp *w, const ptx_op *op, const lane_span *s,
+                            const ptx_pattern *pattern, lane_places *places, unsigned bytes) {
+    if (s->low > s->high || !is_aligned(s, pattern, bytes))
         return false;
     places->offset = pattern->offset;
     places->lie = pattern->lie;
     places->separate = false;
     const unsigned spaces = op->flags & (PTX_ACCESS_SHARED | PTX_ACCESS_GLOBAL);
     if (spaces == PTX_ACCESS_SHARED)
-        return place_in_shared(w, &s, places, bytes, 0);
-    if (s.high < PTX_SHARED_WINDOW)
-        return spaces && place_in_range(&site->range, &s, places, bytes);
-    return spaces & PTX_ACCESS_SHARED && s.low < PTX_LOCAL_WINDOW &&
-           place_in_shared(w, &s, places, bytes, PTX_SHARED_WINDOW);
+        return place_in_shared(w, s, places, bytes, 0);
+    if (s->high < PTX_SHARED_WINDOW)
+        return spaces && place_in_range(&w->worker->site[op->site].range, s, places, bytes);
+    return spaces & PTX_ACCESS_SHARED && s->low < PTX_LOCAL_WINDOW &&
+           place_in_shared(w, s, places, bytes, PTX_SHARED_WINDOW);
+}
+
+/* Returns whether the lanes lie as the last time, in the block's shared memory, or in the
+ * allocation that this operation accessed last. Most often they do, and only the first address is
+ * new. */
+LANE_INLINE bool place_alike(const ptx_warp *w, const ptx_op *op, lane_places *places,
+                             unsigned bytes) {
+    const ptx_pattern *pattern = w->worker->site[op->site].pattern;
+    const unsigned first = (unsigned)__builtin_ctz(w->mask);
+    if (pattern->mask != w->mask || pattern->bytes != bytes)
+        return false;
+    if (!(op->flags & PTX_ACCESS_NARROW ? is_alike_narrow(w, op, first, pattern->offset)
+                                        : is_alike_wide(w, op, first, pattern->offset)))
+        return false;
+    const lane_span s = span_of(address_of(w, op, first), first, pattern);
+    lead_others(w, op, &s, pattern);
+    return place_span(w, op, &s, pattern, places, bytes);
+}
+
+/* Does the same behind an access of this run that leads; only the first address is looked at. */
+LANE_INLINE bool place_behind(const ptx_warp *w, const ptx_op *op, lane_places *places,
+                              unsigned bytes) {
+    const ptx_lead *lead = &w->worker->leads[op->lead];
+    if (lead->run != w->worker->run)
+        return false;
+    const uint64_t address = lead->address + (uint64_t)op->value;
+    const lane_span s =
+        span_of(op->flags & PTX_ACCESS_NARROW ? (uint32_t)address : address, 0, lead->pattern);
+    return place_span(w, op, &s, lead->pattern, places, bytes);
 }
 
 /* ---- all others ---- */
@@ -262,6 +288,7 @@ static const ptx_pattern *keep_pattern(ptx_worker *worker, const int32_t *offset
                           UINT32_C(0x9e3779b1);
     ptx_pattern *pattern = &worker->patterns[hash >> 16 & (PTX_PATTERNS - 1)];
     int32_t low = 0, high = 0, odd = 0;
+    worker->run++; /* what was found of another pattern that was here does not count any more */
     EACH_LANE {
         low = offset[i] < low ? offset[i] : low;
         high = offset[i] > high ? offset[i] : high;
@@ -279,10 +306,13 @@ static const ptx_pattern *keep_pattern(ptx_worker *worker, const int32_t *offset
 
 static LANE_RARE void place_anew(ptx_warp *w, const ptx_op *op, const ptx_access *access,
                                  lane_places *places, unsigned bytes, bool writes) {
-    bool near = find_offsets(w, op, (unsigned)__builtin_ctz(w->mask), places->own);
+    const unsigned first = (unsigned)__builtin_ctz(w->mask);
+    bool near = find_offsets(w, op, first, places->own);
     const ptx_pattern *pattern = keep_pattern(w->worker, places->own, w->mask, bytes);
-    const lane_span s = span_of(w, op, pattern);
+    const lane_span s = span_of(address_of(w, op, first), first, pattern);
     w->worker->site[op->site].pattern = pattern;
+    if (near)
+        lead_others(w, op, &s, pattern);
     places->offset = places->own;
     places->lie = pattern->lie;
     places->separate = false;
@@ -386,6 +416,7 @@ LANE_INLINE void copy_row(void *to, const void *from, unsigned bytes) {
         memcpy(to, from, bytes);
         return;
     }
+#pragma GCC unroll 4
     for (unsigned at = 0; at < bytes; at += LANE_VECTOR)
         *(lane_longs *)(void *)((char *)to + at) =
             *(const lane_longs *)(const void *)((const char *)from + at);
@@ -481,12 +512,12 @@ LANE_INLINE void fetch_ahead(ptx_site *site, const char *base, unsigned bytes) {
         __builtin_prefetch((const void *)(later + at)); /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* Loads elements into registers of the same size, if the lanes lie as the last time, and all that
- * have not ended are active. */
-LANE_INLINE bool load_alike(ptx_warp *w, const ptx_op *op, unsigned size) {
+/* Loads elements into registers of the same size, if the lanes lie as the last time, or as those of
+ * the access that leads, and all that have not ended are active. */
+LANE_INLINE bool load_alike(ptx_warp *w, const ptx_op *op, unsigned size, bool behind) {
     lane_places places;
     if (!(op->flags & PTX_ACCESS_PLAIN) || w->mask != ptx_alive(w) ||
-        !place_alike(w, op, &places, size))
+        !(behind ? place_behind : place_alike)(w, op, &places, size))
         return false;
     if (op->flags & PTX_ACCESS_GLOBAL)
         fetch_ahead(&w->worker->site[op->site], places.base, PTX_LANES * size);
@@ -568,11 +599,12 @@ static LANE_RARE void load_any_8(ptx_warp *w, const ptx_op *op) {
         STORE_LANES(memory, lane_u64)
 
 /* Stores registers of the elements' size, if the lanes are all active and consecutive, as the last
- * time. */
-LANE_INLINE bool store_alike(ptx_warp *w, const ptx_op *op, unsigned size) {
+ * time, or as those of the access that leads. */
+LANE_INLINE bool store_alike(ptx_warp *w, const ptx_op *op, unsigned size, bool behind) {
     lane_places places;
     if (!(op->flags & PTX_ACCESS_PLAIN) || w->mask != ~UINT32_C(0) ||
-        !place_alike(w, op, &places, size) || places.lie != PTX_LIE_CONSECUTIVE)
+        !(behind ? place_behind : place_alike)(w, op, &places, size) ||
+        places.lie != PTX_LIE_CONSECUTIVE)
         return false;
     copy_row(places.base, ptx_at(w, op->b), PTX_LANES * size);
     return true;
@@ -625,22 +657,28 @@ static LANE_RARE void store_any_8(ptx_warp *w, const ptx_op *op) {
 
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-#define HANDLERS(size)                                                                             \
-    static void load_##size(ptx_warp *w, const ptx_op *op) {                                       \
-        if (!load_alike(w, op, size))                                                              \
+#define HANDLERS(name, size, behind)                                                               \
+    static void load_##name(ptx_warp *w, const ptx_op *op) {                                       \
+        if (!load_alike(w, op, size, behind))                                                      \
             load_any_##size(w, op);                                                                \
     }                                                                                              \
-    static void store_##size(ptx_warp *w, const ptx_op *op) {                                      \
-        if (!store_alike(w, op, size))                                                             \
+    static void store_##name(ptx_warp *w, const ptx_op *op) {                                      \
+        if (!store_alike(w, op, size, behind))                                                     \
             store_any_##size(w, op);                                                               \
     }
 
-HANDLERS(1)
-HANDLERS(2)
-HANDLERS(4)
-HANDLERS(8)
+HANDLERS(1, 1, false)
+HANDLERS(2, 2, false)
+HANDLERS(4, 4, false)
+HANDLERS(8, 8, false)
+HANDLERS(behind_1, 1, true)
+HANDLERS(behind_2, 2, true)
+HANDLERS(behind_4, 4, true)
+HANDLERS(behind_8, 8, true)
 
 const ptx_memory_handlers MEMORY_HANDLERS = {
     .load = {load_1, load_2, load_4, load_8},
     .store = {store_1, store_2, store_4, store_8},
+    .load_behind = {load_behind_1, load_behind_2, load_behind_4, load_behind_8},
+    .store_behind = {store_behind_1, store_behind_2, store_behind_4, store_behind_8},
 };

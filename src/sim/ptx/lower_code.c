@@ -1,4 +1,5 @@
 /* From functions to code: what is found out when all functions are there. */
+#include "sim/ptx/access.h"
 #include "sim/ptx/jit.h"
 #include "sim/ptx/lower_inside.h"
 #include "sim/ptx/masked.h"
@@ -68,9 +69,9 @@ static void add_masked(ptx_lowering *l, ptx_op *op) {
         return;
     ptx_op *elsewhere = acu_ptx_lower_alloc(l, sizeof *elsewhere);
     *elsewhere = *op;
-    elsewhere->d = PTX_SLOT(PTX_BANK_WARP, PTX_SCRATCH);
+    elsewhere->d = PTX_SCRATCH;
     if (op->count)
-        elsewhere->e = PTX_SLOT(PTX_BANK_WARP, PTX_SCRATCH + PTX_SCRATCH_BYTES / 2);
+        elsewhere->e = PTX_OTHER_SCRATCH;
     op->more = elsewhere;
 }
 
@@ -85,18 +86,29 @@ static bool are_sides(const ptx_op *op, const ptx_op *other) {
            b->size == 4 && !a->count && !b->count && a->d == b->d;
 }
 
+/* Returns whether an operation is no vector instruction of the processor, but dozens for each lane.
+ */
+static bool takes_long(const ptx_op *op) {
+    static const char *const words[] = {"div", "rem", "sqrt", "rcp",  "rsqrt", "ex2",
+                                        "lg2", "sin", "cos",  "tanh", "fns"};
+    for (unsigned n = 0; n < sizeof words / sizeof *words; n++)
+        if (acu_ptx_is(op->instruction, words[n]))
+            return true;
+    return false;
+}
+
 /* Lets the interpreter do both sides of a branch at once where each is one operation; their results
- * are in two places until then. The operation behind has its `step` already, and is none of these
+ * are in two places until then. The operation behind has its `next` already, and is none of these
  * if it is done at once with the one behind itself. */
 static void add_choice(ptx_op *op) {
-    ptx_op *other = op + op->step;
-    if (op->step >= op->run || !are_sides(op, other) || other->interpreted[0] != other->full)
+    const ptx_op *other = op->next;
+    if (other >= op + op->run || !are_sides(op, other) || other->interpreted[0] != other->full)
         return;
     const ptx_op *inner = other->more;
-    ((ptx_op *)(uintptr_t)inner->more)->d =
-        PTX_SLOT(PTX_BANK_WARP, PTX_SCRATCH + PTX_SCRATCH_BYTES / 2);
-    op->value = op->step;
-    op->step += other->step;
+    ((ptx_op *)(uintptr_t)inner->more)->d = PTX_OTHER_SCRATCH;
+    op->value = other - op;
+    op->next = other->next;
+    op->flags = takes_long(op) || takes_long(other) ? PTX_CHOICE_LONG : 0;
     op->changes = ptx_slot_bit(inner->d);
     for (unsigned n = 0; n < 2; n++)
         op->interpreted[n] = acu_ptx_masked_handlers()->choose[n];
@@ -106,8 +118,10 @@ static void finish(ptx_lowering *l) {
     ptx_code *code = l->code;
     for (uint32_t n = code->count; n-- > 0;) {
         ptx_op *op = &code->ops[n];
-        if (op->flow == acu_ptx_flow_branch || op->flow == acu_ptx_flow_jump)
+        if (op->flow == acu_ptx_flow_branch || op->flow == acu_ptx_flow_jump) {
             code->spins |= op->flags & PTX_MAY_SPIN;
+            op->flags |= op->value <= n ? PTX_BACK : 0;
+        }
         if (op->flow)
             continue;
         add_masked(l, op);
@@ -115,11 +129,12 @@ static void finish(ptx_lowering *l) {
         op->run = n + 1 < code->count ? next->run + 1 : 1;
         op->changes =
             acu_ptx_is_masked(op->masked) && !op->count ? ptx_slot_bit(op->d) : PTX_ALL_SLOTS;
-        op->step = n + 1 < code->count && next->full == acu_ptx_nothing ? next->step + 1 : 1;
+        op->next = n + 1 < code->count && next->full == acu_ptx_nothing ? next->next : next;
         op->interpreted[0] = op->full;
         op->interpreted[1] = op->masked;
         add_choice(op);
     }
+    acu_ptx_lead_accesses(code);
     if (code->function_count > 1 || ptx_is_watched(code))
         code->needed = NULL;
     code->warp_bytes = (code->warp_bytes + 63) / 64 * 64;

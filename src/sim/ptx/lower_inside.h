@@ -44,10 +44,6 @@ struct ptx_lowering {
     jmp_buf end;
 };
 
-/* The warp's bank begins with room for temporary values, and for the results of pure operations
- * with a mask. */
-enum { PTX_TEMP_BYTES = 4096, PTX_SCRATCH = PTX_TEMP_BYTES, PTX_SCRATCH_BYTES = 1024 };
-
 /* Functions' addresses: the window, and 16 for each function of the module. */
 #define PTX_FUNCTION_WINDOW UINT64_C(0x0001020000000000)
 

@@ -242,41 +242,72 @@ static uint64_t needed_elsewhere(const ptx_warp *w) {
     return slots;
 }
 
-/* Interprets the current split up to the next operation that decides where lanes go on. What no
- * other lane needs is computed for all lanes. */
-static void interpret(ptx_warp *w) {
-    ptx_split *s = ptx_current(w);
-    const ptx_op *ops = w->code->ops, *op = ops + s->pc, *end = op + op->run;
+/* Interprets a run of plain operations of the current split. What no other lane needs is computed
+ * for all lanes; `needed` is what others do, or 0 where that is to be found out. */
+static inline void interpret_run(ptx_warp *w, const ptx_split *s, const ptx_op *op,
+                                 uint64_t *needed) {
+    const ptx_op *end = op + op->run;
+    w->executed += (uint64_t)w->active * (op->run + 1);
+    w->worker->run++;
     if (s->mask == ptx_alive(w)) {
-        for (; op < end; op += op->step)
+        for (; op < end; op = op->next)
             op->interpreted[0](w, op);
-    } else {
-        const uint64_t needed = needed_elsewhere(w);
-        for (; op < end; op += op->step)
-            op->interpreted[(op->changes & needed) != 0](w, op);
+        return;
     }
-    w->executed += (uint64_t)w->active * (ops[s->pc].run + 1);
-    s->pc = (uint32_t)(op - ops);
+    const uint64_t slots = *needed = *needed ? *needed : needed_elsewhere(w);
+    for (; op < end; op = op->next)
+        if (op->changes & slots)
+            op->interpreted[1](w, op);
+        else
+            op->interpreted[0](w, op);
 }
 
-/* Runs the current split until it stops, and returns whether a branch stopped it, so that others
- * have their turn; else it came to a join or a barrier, or ended. Where the warp ends or waits,
- * machine code may go on with the next one. */
+/* Returns whether a split that stopped did so at a branch. */
+static bool is_branch(const ptx_op *op) {
+    return op->flow == acu_ptx_flow_jump || op->flow == acu_ptx_flow_branch ||
+           op->flow == acu_ptx_flow_switch;
+}
+
+/* Interprets the current split until it stops; returns at which operation. */
+static const ptx_op *interpret(ptx_warp *w) {
+    const ptx_op *const ops = w->code->ops;
+    ptx_step step = PTX_ON;
+    do {
+        ptx_split *s = ptx_current(w);
+        uint64_t needed = 0;
+        do {
+            const ptx_op *op = ops + s->pc;
+            interpret_run(w, s, op, &needed);
+            op += op->run;
+            s->pc = (uint32_t)(op - ops);
+            step = op->flow(w, op);
+            if (step == PTX_STOP)
+                return op;
+        } while (step == PTX_ON);
+    } while (true);
+}
+
+/* Does the same with machine code, where there is some; false: the warp waits. */
 static bool run_split(ptx_warp *w) {
-    const ptx_op *ops = w->code->ops;
     const ptx_jit *jit = acu_ptx_worker_jit(w);
     w->is_new = w->is_plain = 0;
+    if (!jit)
+        return is_branch(interpret(w));
     for (;;) {
-        ptx_jit_end end = jit ? acu_ptx_jit_run(jit, &w) : PTX_JIT_NONE;
+        const ptx_jit_end end = acu_ptx_jit_run(jit, &w);
         if (end == PTX_JIT_STOP || end == PTX_JIT_WAIT)
             return end == PTX_JIT_STOP;
         w->is_plain = 0;
-        if (end == PTX_JIT_NONE)
-            interpret(w);
-        const ptx_op *op = ops + ptx_current(w)->pc;
+        ptx_split *s = ptx_current(w);
+        const ptx_op *op = w->code->ops + s->pc;
+        if (end == PTX_JIT_NONE) {
+            uint64_t needed = 0;
+            interpret_run(w, s, op, &needed);
+            op += op->run;
+            s->pc = (uint32_t)(op - w->code->ops);
+        }
         if (op->flow(w, op) == PTX_STOP)
-            return op->flow == acu_ptx_flow_jump || op->flow == acu_ptx_flow_branch ||
-                   op->flow == acu_ptx_flow_switch;
+            return is_branch(op);
     }
 }
 
@@ -366,21 +397,25 @@ uint32_t acu_ptx_warp_waiting(const ptx_warp *w, unsigned barrier) {
 
 /* ---- branches ---- */
 
-/* Sends the current split to a place. Others have their turn when it has gone back often. */
-static ptx_step go_to(ptx_warp *w, const ptx_op *op, uint32_t target) {
-    ptx_split *s = ptx_current(w);
-    bool back = target <= s->pc;
-    s->pc = target;
-    if (!back)
-        return PTX_GO;
-    w->backward++;
-    if (op->flags & PTX_MAY_SPIN ? w->backward < PTX_SPINS : w->backward < PTX_TURN)
-        return PTX_GO;
-    return PTX_STOP;
+/* Returns what becomes of a split that has gone back: others have their turn when it did so often.
+ */
+static ptx_step turn_after(ptx_warp *w, const ptx_op *op) {
+    return ++w->backward < (op->flags & PTX_MAY_SPIN ? PTX_SPINS : PTX_TURN) ? PTX_ON : PTX_STOP;
+}
+
+/* Sends the current split to the target of its branch. */
+static inline ptx_step go(ptx_warp *w, ptx_split *s, const ptx_op *op) {
+    s->pc = (uint32_t)op->value;
+    return op->flags & PTX_BACK ? turn_after(w, op) : PTX_ON;
+}
+
+/* Returns what became of a split of which lanes were sent elsewhere before. */
+static ptx_step apart(ptx_step step) {
+    return step == PTX_ON ? PTX_GO : step;
 }
 
 ptx_step acu_ptx_flow_jump(ptx_warp *w, const ptx_op *op) {
-    return go_to(w, op, (uint32_t)op->value);
+    return go(w, ptx_current(w), op);
 }
 
 /* Returns the join at which the lanes of a split meet after a branch. */
@@ -403,15 +438,11 @@ static void wait_at(ptx_join *join, ptx_split *s, uint32_t lanes) {
     s->join = join;
 }
 
-ptx_step acu_ptx_flow_branch(ptx_warp *w, const ptx_op *op) {
+/* Sends some lanes of the current split to the branch's target, and lets the others go on. Most
+ * branches do not come here, and save no registers for it. */
+static __attribute__((noinline)) ptx_step send_apart(ptx_warp *w, const ptx_op *op,
+                                                     uint32_t taken) {
     ptx_split *s = ptx_current(w);
-    uint32_t taken = ptx_guard(w, op) & s->mask;
-    if (taken == s->mask)
-        return go_to(w, op, (uint32_t)op->value);
-    if (!taken) {
-        s->pc++;
-        return PTX_GO;
-    }
     ptx_join *join = join_at(w, s, op->e);
     if (is_at_join(w, op, op->value)) {
         wait_at(join, s, taken);
@@ -432,7 +463,19 @@ ptx_step acu_ptx_flow_branch(ptx_warp *w, const ptx_op *op) {
         add_split(w, other);
     }
     acu_ptx_warp_set_mask(w, taken);
-    return go_to(w, op, (uint32_t)op->value);
+    return apart(go(w, s, op));
+}
+
+ptx_step acu_ptx_flow_branch(ptx_warp *w, const ptx_op *op) {
+    ptx_split *s = ptx_current(w);
+    uint32_t taken = ptx_guard(w, op) & s->mask;
+    if (taken == s->mask)
+        return go(w, s, op);
+    if (!taken) {
+        s->pc++;
+        return PTX_ON;
+    }
+    return send_apart(w, op, taken);
 }
 
 ptx_step acu_ptx_flow_switch(ptx_warp *w, const ptx_op *op) {
@@ -452,8 +495,11 @@ ptx_step acu_ptx_flow_switch(ptx_warp *w, const ptx_op *op) {
             join = join_at(w, s, op->e);
         if (join)
             s->join = join;
-        if (same == s->mask)
-            return go_to(w, op, targets[index[lane]]);
+        if (same == s->mask) {
+            const bool back = targets[index[lane]] <= s->pc;
+            s->pc = targets[index[lane]];
+            return back ? apart(turn_after(w, op)) : PTX_GO;
+        }
         ptx_split other = *s;
         other.mask = same;
         other.pc = targets[index[lane]];
@@ -470,7 +516,7 @@ ptx_step acu_ptx_flow_join(ptx_warp *w, const ptx_op *op) {
     ptx_join *join = s->join;
     if (!join || join->pc != s->pc || join->frame != s->frame) {
         s->pc++;
-        return PTX_GO;
+        return PTX_ON;
     }
     join->arrived |= s->mask;
     drop_split(w, s);

@@ -55,6 +55,7 @@ typedef struct ptx_split {
 } ptx_split;
 
 struct ptx_warp {
+    uintptr_t origin[PTX_BANKS];            /* of each bank, less what its slots have above */
     char *base[PTX_BANKS];                  /* of each bank */
     uint32_t mask;                          /* the lanes that execute the operation */
     unsigned active;                        /* how many they are */
@@ -88,7 +89,8 @@ struct ptx_warp {
 
 /* Returns where a value is. */
 static inline void *ptx_at(const ptx_warp *warp, ptx_slot slot) {
-    return warp->base[PTX_SLOT_BANK(slot)] + PTX_SLOT_OFFSET(slot);
+    return (void *)(warp->origin[PTX_SLOT_BANK(slot)] +
+                    slot); /* NOLINT(performance-no-int-to-ptr) */
 }
 
 /* Returns the lanes for which the guard of the operation is true. */
@@ -173,7 +175,8 @@ enum {
     PTX_MAY_SPIN = 1,
     PTX_INDIRECT = 2,
     PTX_GUARDED = 4,
-    PTX_TO_OPERATION = 8 /* targets are operations */
+    PTX_TO_OPERATION = 8, /* targets are operations */
+    PTX_BACK = 16,        /* the target is not behind the branch */
 };
 
 #endif

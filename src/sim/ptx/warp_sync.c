@@ -116,7 +116,7 @@ ptx_step acu_ptx_flow_sync(ptx_warp *w, const ptx_op *op) {
     if (s->mask == ptx_alive(w) || are_complete(w, op, s->mask)) {
         op->masked(w, op);
         s->pc++;
-        return PTX_GO;
+        return PTX_ON;
     }
     s->wait = PTX_AT_SYNC;
     merge(w);
