@@ -116,16 +116,18 @@ class Variant:
             else:
                 last.append(f"{name}[i] = {value};")  # a result may be where a source is
         stores += last
-        chooses = [name for name in SOURCES[: len(self.sources)] if self._is_conditional(name)]
-        if chooses:
-            stores = [f"const {LANES[self.types[name]]} {name}_ = {name}[i];" for name in chooses] + [
-                re.sub(rf"\b({'|'.join(chooses)})\[i\]", r"\1_", store) for store in stores
+        loaded = [name for name in SOURCES[: len(self.sources)] if self._is_chosen(name)]
+        if loaded:  # before anything is compared: a vector of which only some elements are loaded takes longer
+            names = "|".join(loaded)
+            stores = [f"const {LANES[self.types[name]]} {name}_i = {name}[i];" for name in loaded] + [
+                re.sub(rf"\b({names})\[i\]", r"\1_i", store) for store in stores
             ]
-        loop = stores[0] if len(stores) == 1 else "{ " + " ".join(stores) + " }"
+        loop = stores[0] if len(stores) == 1 else "{\n    " + "\n    ".join(stores) + "\n}"
         each = "EACH_LANE_SHORT" if self._is_short(loop) else "EACH_LANE"
         return "\n".join([*lines, f"{each} {loop}", *packs])
 
-    def _is_conditional(self, name: str) -> bool:
+    def _is_chosen(self, name: str) -> bool:
+        """Whether some lanes may not need their element of the operand."""
         return self.types[name] != "pred" and any(re.search(r"[?]|&&|[|][|]", text) for _, text in self.does)
 
     def _is_short(self, loop: str) -> bool:
