@@ -203,13 +203,21 @@ static const statement *const lists[] = {product_statements, memory_statements, 
 static const statement *const wide_lists[] = {
     product_statements, memory_statements, copy_statements,  surface_statements,
     access_statements,  flow_statements,   async_statements, sparse_statements};
+static const statement *const apart_lists[] = {apart_statements, flow_statements, access_statements};
+static const statement *const rounded_lists[] = {rounded_statements};
 bool is_wide;
+static bool is_apart, is_rounded;
 
 /* Returns a statement that may be where those of the scope come together. */
 static const statement *any_statement(scope of) {
-    const statement *const *const of_lists = is_wide ? wide_lists : lists;
-    const size_t list_count =
-        is_wide ? sizeof wide_lists / sizeof *wide_lists : sizeof lists / sizeof *lists;
+    const statement *const *const of_lists = is_rounded ? rounded_lists
+                                             : is_apart ? apart_lists
+                                             : is_wide  ? wide_lists
+                                                        : lists;
+    const size_t list_count = is_rounded ? sizeof rounded_lists / sizeof *rounded_lists
+                              : is_apart ? sizeof apart_lists / sizeof *apart_lists
+                              : is_wide  ? sizeof wide_lists / sizeof *wide_lists
+                                         : sizeof lists / sizeof *lists;
     unsigned total = 0, chosen;
     for (int counts = 1;; counts = 0) {
         chosen = counts ? 0 : below(total);
@@ -262,7 +270,26 @@ static void put_loop(scope of, unsigned depth) {
 /* Returns whether the log is about full, places aside: with them a kernel has the same statements.
  */
 static bool is_full(void) {
-    return logged - place_bytes >= LOG_BYTES - 256;
+    return logged - place_bytes >= LOG_BYTES - (is_apart ? 512u : 256u);
+}
+
+static void put_part(const statement *(*choose)(scope), scope of) {
+    struct part *const part = &parts[part_count++];
+    fflush(file);
+    part->begin = ftell(file);
+    put("// %u\n", part_count - 1);
+    part->at = logged = (logged + 7) / 8 * 8;
+    part->of = choose(of);
+    part->of->put();
+    part->bytes = logged - part->at;
+    fflush(file);
+    part->end = ftell(file);
+}
+
+static const statement *endings(scope of) {
+    static const statement one = {put_endings, CLUSTER, 1};
+    (void)of;
+    return &one;
 }
 
 static void put_statements(scope of, unsigned depth, unsigned count) {
@@ -277,16 +304,7 @@ static void put_statements(scope of, unsigned depth, unsigned count) {
             continue;
         }
         statements_left--;
-        struct part *const part = &parts[part_count++];
-        fflush(file);
-        part->begin = ftell(file);
-        put("// %u\n", part_count - 1);
-        part->at = logged = (logged + 7) / 8 * 8;
-        part->of = any_statement(of);
-        part->of->put();
-        part->bytes = logged - part->at;
-        fflush(file);
-        part->end = ftell(file);
+        put_part(any_statement, of);
     }
 }
 
@@ -359,10 +377,14 @@ static void put_kernel(uint64_t number) {
     label_count = part_count = logged = place_bytes = 0;
     statements_left = 60;
     is_wide = number >= FIRST_WIDE;
+    is_rounded = number >= FIRST_ROUNDED;
+    is_apart = number >= FIRST_APART && !is_rounded;
     choose_images();
     put(".version 8.8\n.target sm_90a\n.address_size 64\n");
     if (is_wide)
         put_functions();
+    if (is_apart)
+        put_apart_functions();
     put(".visible .entry k(.param .u64 in, .param .u64 out, .param .u64 images");
     if (is_wide)
         put(", .param .align 16 .b8 bytes[%u]", (unsigned)PARAMETER);
@@ -389,7 +411,10 @@ static void put_kernel(uint64_t number) {
     put("fence.proxy.async;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n");
     while (statements_left && !is_full())
         put_statements(CLUSTER, 0, statements_left);
-    put("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\nret;\n}\n");
+    put("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n");
+    if (is_apart)
+        put_part(endings, CLUSTER);
+    put("ret;\n}\n");
 }
 
 static char *text_of(uint64_t number) {

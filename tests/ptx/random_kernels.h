@@ -27,6 +27,8 @@ enum {
     CONSTANTS = 256,  /* bytes that a module has */
     PARAMETER = 64,   /* and a launch, of kernels from this one on: */
     FIRST_WIDE = 10001,
+    FIRST_APART = 20001,
+    FIRST_ROUNDED = 30001,
 };
 
 /* ---- chance ---- */
@@ -91,6 +93,12 @@ extern const statement product_statements[], memory_statements[], copy_statement
 /* Only wide kernels have statements of these lists. */
 extern const statement access_statements[], flow_statements[], async_statements[],
     sparse_statements[], surface_statements[];
+/* Kernels whose lanes go apart have statements of this list, too. */
+extern const statement apart_statements[];
+void put_apart_functions(void);
+void put_endings(void);
+/* Kernels of sums that may be rounded once have no others. */
+extern const statement rounded_statements[];
 extern bool is_wide;
 /* Puts the functions that statements call, in front of a wide kernel. */
 void put_functions(void);

@@ -1100,6 +1100,9 @@ TEST(copies_of_registers) {
         {".reg .f32 %f1;\nmov.b32 %f1, %r1;\nadd.f32 %f1, %f1, 0f3f800000;\n"
          "mov.b32 %r2, %f1;\n",
          0x3f800000, 0x3f800000},
+        /* A copy of a constant that nobody reads, in a register that has another value later. */
+        {"mov.u32 %r3, 7;\nmov.u32 %r4, %r3;\nadd.u32 %r4, %r1, 1;\nadd.u32 %r2, %r4, %r3;\n", 13,
+         48},
         /* A shuffle takes what the other lane has copied. */
         {"mov.b32 %r3, %r1;\nadd.u32 %r1, %r1, 50;\nshfl.sync.bfly.b32 %r4, %r3, 1, 31, -1;\n"
          "mov.b32 %r5, %r4;\nmad.lo.u32 %r2, %r5, 100, %r1;\n",

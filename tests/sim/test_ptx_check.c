@@ -246,6 +246,18 @@ TEST(stores_to_one_place) {
                      0);
 }
 
+/* Lanes whose generic addresses are of local memory beside others whose are of shared memory. */
+TEST(addresses_of_different_memory) {
+#define MIXED(of_shared)                                                                           \
+    SHARED("0",                                                                                    \
+           ".local .align 8 .b8 own[8];\nmov.u64 %d3, own;\ncvta.local.u64 %d3, %d3;\n"            \
+           "mov.u64 %d4, s;\ncvta.shared.u64 %d4, %d4;\nsetp." of_shared ".u32 %p1, %r1, 0;\n"     \
+           "selp.b64 %d5, %d4, %d3, %p1;\nst.u32 [%d5], %r1;\nld.u32 %r4, [%d5];\n")
+    assert_int_equal(found("race", MIXED("eq"), 1, 32), 0);
+    assert_int_not_equal(found("race", MIXED("ne"), 1, 32), 0);
+    expect("a read of 4 bytes of shared memory at 0x0 (s + 0), which thread (");
+}
+
 /* Warps of a block that use barriers of their own. */
 TEST(named_barriers) {
     assert_int_equal(found("race",
@@ -1050,6 +1062,7 @@ int main(void) {
         CHECKED(atomic_operations),
         CHECKED(atomic_operations_beside_reads),
         CHECKED(stores_to_one_place),
+        CHECKED(addresses_of_different_memory),
         CHECKED(named_barriers),
         CHECKED(a_flag_in_shared_memory),
         CHECKED(checks_are_off),

@@ -115,14 +115,23 @@ static unsigned find_rows(ptx_warp *w, const ptx_op *op, ptx_checked_touch *touc
     return count;
 }
 
+/* Leaves out what is a thread's own; returns how many accesses there are. */
+static unsigned leave_out_local(ptx_checked_touch *touches, unsigned count) {
+    unsigned kept = 0;
+    for (unsigned i = 0; i < count; i++)
+        if (touches[i].space != PTX_LOCAL)
+            touches[kept++] = touches[i];
+    return kept;
+}
+
 static void check_access(ptx_warp *w, const ptx_op *op) {
     const ptx_check_site *site = op->more;
     ptx_checked_touch touches[MOST_ROWS];
     unsigned count = (site->rows ? find_rows : find_lanes)(w, op, touches);
     for (unsigned i = 0; i < count && site->reads && w->code->watch.checks & PTX_CHECK_INIT; i++)
         acu_ptx_check_written(w, op, &touches[i]);
-    if (w->code->watch.checks & PTX_CHECK_RACE && count && touches[0].space != PTX_LOCAL)
-        acu_ptx_check_races(w, op, touches, count);
+    if (w->code->watch.checks & PTX_CHECK_RACE)
+        acu_ptx_check_races(w, op, touches, leave_out_local(touches, count));
 }
 
 /* Returns whether the instruction orders threads of one block only. */

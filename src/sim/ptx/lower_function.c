@@ -368,8 +368,9 @@ static void find_constants(ptx_lowering *l, const ptx_function *f) {
     l->trial = true;
     for (uint32_t n = 0; n < f->instruction_count; n++) {
         const ptx_instruction *i = &f->instructions[n];
-        if (i->guard >= 0 || !(acu_ptx_is(i, "mov") || acu_ptx_is(i, "cvta") || adds_nothing(i) ||
-                               strncmp(i->opcode, "ld.param", 8) == 0))
+        if (i->absorbed || i->guard >= 0 ||
+            !(acu_ptx_is(i, "mov") || acu_ptx_is(i, "cvta") || adds_nothing(i) ||
+              strncmp(i->opcode, "ld.param", 8) == 0))
             continue;
         trial t = {lowered->slots, written, true};
         acu_ptx_touches(i, may_try, &t);
