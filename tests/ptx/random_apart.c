@@ -12,37 +12,99 @@ enum { OF_A_WIDTH = 5, FUNCTIONS = 3, MOST_NEST = 4, MOST_LOOPS = 3 };
 static const struct {
     const char *opcode, *of; /* widths of the result and the operands */
 } operations[] = {
-    {"add.u32", "rrr"},         {"sub.s32", "rrr"},          {"mul.lo.u32", "rrr"},
-    {"mad.lo.s32", "rrrr"},     {"mul.wide.u32", "drr"},     {"mul.wide.s16", "rhh"},
-    {"mad.wide.s32", "drrd"},   {"mul.hi.u32", "rrr"},       {"add.u16", "hhh"},
-    {"mul.lo.s16", "hhh"},      {"and.b16", "hhh"},          {"sub.s64", "ddd"},
-    {"add.u64", "ddd"},         {"xor.b64", "ddd"},          {"and.b32", "rrr"},
-    {"or.b32", "rrr"},          {"shl.b32", "rrr"},          {"shr.s32", "rrr"},
-    {"shr.u64", "ddr"},         {"shl.b16", "hhr"},          {"min.s32", "rrr"},
-    {"max.u64", "ddd"},         {"min.s16", "hhh"},          {"div.u32", "rrr"},
-    {"div.s32", "rrr"},         {"rem.u32", "rrr"},          {"rem.s32", "rrr"},
-    {"div.u64", "ddd"},         {"rem.s64", "ddd"},          {"div.u16", "hhh"},
-    {"rem.s16", "hhh"},         {"sqrt.rn.f32", "ff"},       {"div.rn.f32", "fff"},
-    {"rcp.rn.f32", "ff"},       {"add.rn.f32", "fff"},       {"mul.rn.f32", "fff"},
-    {"fma.rn.f32", "ffff"},     {"sqrt.rn.f64", "gg"},       {"div.rn.f64", "ggg"},
-    {"fma.rn.f64", "gggg"},     {"add.rn.f64", "ggg"},       {"add.rn.f16", "hhh"},
-    {"mul.rn.f16", "hhh"},      {"fma.rn.f16", "hhhh"},      {"add.rn.f16x2", "rrr"},
-    {"fma.rn.f16x2", "rrrr"},   {"fma.rn.bf16", "hhhh"},     {"max.f32", "fff"},
-    {"min.f64", "ggg"},         {"cvt.u16.u32", "hr"},       {"cvt.u32.u16", "rh"},
-    {"cvt.s32.s16", "rh"},      {"cvt.s64.s32", "dr"},       {"cvt.u32.u64", "rd"},
-    {"cvt.u64.u16", "dh"},      {"cvt.rn.f32.s32", "fr"},    {"cvt.rzi.s32.f32", "rf"},
-    {"cvt.f64.f32", "gf"},      {"cvt.rn.f32.f64", "fg"},    {"cvt.rn.f16.f32", "hf"},
-    {"cvt.f32.f16", "fh"},      {"cvt.rn.f64.u64", "gd"},    {"cvt.rzi.u64.f64", "dg"},
-    {"popc.b32", "rr"},         {"clz.b64", "rd"},           {"bfind.u32", "rr"},
-    {"brev.b32", "rr"},         {"bfe.u32", "rrrr"},         {"bfi.b32", "rrrrr"},
-    {"prmt.b32", "rrrr"},       {"shf.l.wrap.b32", "rrrr"},  {"selp.b32", "rrrp"},
-    {"selp.b64", "dddp"},       {"selp.f32", "fffp"},        {"selp.b16", "hhhp"},
-    {"setp.lt.s32", "prr"},     {"setp.ne.u64", "pdd"},      {"setp.ge.f32", "pff"},
-    {"setp.lt.u16", "phh"},     {"setp.gt.f64", "pgg"},      {"and.pred", "ppp"},
-    {"xor.pred", "ppp"},        {"not.pred", "pp"},          {"mov.b32", "rr"},
-    {"mov.b64", "dd"},          {"mov.b32", "rf"},           {"mov.b64", "gd"},
-    {"sad.u32", "rrrr"},        {"ex2.approx.ftz.f32", "ff"}, {"rsqrt.approx.ftz.f32", "ff"},
-    {"sqrt.approx.f32", "ff"},  {"slct.s32.s32", "rrrr"},    {"mad.lo.u64", "dddd"},
+    {"add.u32", "rrr"},
+    {"sub.s32", "rrr"},
+    {"mul.lo.u32", "rrr"},
+    {"mad.lo.s32", "rrrr"},
+    {"mul.wide.u32", "drr"},
+    {"mul.wide.s16", "rhh"},
+    {"mad.wide.s32", "drrd"},
+    {"mul.hi.u32", "rrr"},
+    {"add.u16", "hhh"},
+    {"mul.lo.s16", "hhh"},
+    {"and.b16", "hhh"},
+    {"sub.s64", "ddd"},
+    {"add.u64", "ddd"},
+    {"xor.b64", "ddd"},
+    {"and.b32", "rrr"},
+    {"or.b32", "rrr"},
+    {"shl.b32", "rrr"},
+    {"shr.s32", "rrr"},
+    {"shr.u64", "ddr"},
+    {"shl.b16", "hhr"},
+    {"min.s32", "rrr"},
+    {"max.u64", "ddd"},
+    {"min.s16", "hhh"},
+    {"div.u32", "rrr"},
+    {"div.s32", "rrr"},
+    {"rem.u32", "rrr"},
+    {"rem.s32", "rrr"},
+    {"div.u64", "ddd"},
+    {"rem.s64", "ddd"},
+    {"div.u16", "hhh"},
+    {"rem.s16", "hhh"},
+    {"sqrt.rn.f32", "ff"},
+    {"div.rn.f32", "fff"},
+    {"rcp.rn.f32", "ff"},
+    {"add.rn.f32", "fff"},
+    {"mul.rn.f32", "fff"},
+    {"fma.rn.f32", "ffff"},
+    {"sqrt.rn.f64", "gg"},
+    {"div.rn.f64", "ggg"},
+    {"fma.rn.f64", "gggg"},
+    {"add.rn.f64", "ggg"},
+    {"add.rn.f16", "hhh"},
+    {"mul.rn.f16", "hhh"},
+    {"fma.rn.f16", "hhhh"},
+    {"add.rn.f16x2", "rrr"},
+    {"fma.rn.f16x2", "rrrr"},
+    {"fma.rn.bf16", "hhhh"},
+    {"max.f32", "fff"},
+    {"min.f64", "ggg"},
+    {"cvt.u16.u32", "hr"},
+    {"cvt.u32.u16", "rh"},
+    {"cvt.s32.s16", "rh"},
+    {"cvt.s64.s32", "dr"},
+    {"cvt.u32.u64", "rd"},
+    {"cvt.u64.u16", "dh"},
+    {"cvt.rn.f32.s32", "fr"},
+    {"cvt.rzi.s32.f32", "rf"},
+    {"cvt.f64.f32", "gf"},
+    {"cvt.rn.f32.f64", "fg"},
+    {"cvt.rn.f16.f32", "hf"},
+    {"cvt.f32.f16", "fh"},
+    {"cvt.rn.f64.u64", "gd"},
+    {"cvt.rzi.u64.f64", "dg"},
+    {"popc.b32", "rr"},
+    {"clz.b64", "rd"},
+    {"bfind.u32", "rr"},
+    {"brev.b32", "rr"},
+    {"bfe.u32", "rrrr"},
+    {"bfi.b32", "rrrrr"},
+    {"prmt.b32", "rrrr"},
+    {"shf.l.wrap.b32", "rrrr"},
+    {"selp.b32", "rrrp"},
+    {"selp.b64", "dddp"},
+    {"selp.f32", "fffp"},
+    {"selp.b16", "hhhp"},
+    {"setp.lt.s32", "prr"},
+    {"setp.ne.u64", "pdd"},
+    {"setp.ge.f32", "pff"},
+    {"setp.lt.u16", "phh"},
+    {"setp.gt.f64", "pgg"},
+    {"and.pred", "ppp"},
+    {"xor.pred", "ppp"},
+    {"not.pred", "pp"},
+    {"mov.b32", "rr"},
+    {"mov.b64", "dd"},
+    {"mov.b32", "rf"},
+    {"mov.b64", "gd"},
+    {"sad.u32", "rrrr"},
+    {"ex2.approx.ftz.f32", "ff"},
+    {"rsqrt.approx.ftz.f32", "ff"},
+    {"sqrt.approx.f32", "ff"},
+    {"slct.s32.s32", "rrrr"},
+    {"mad.lo.u64", "dddd"},
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
@@ -104,8 +166,8 @@ static void put_own_access(void) {
         unsigned size;
     } shapes[] = {{"b16", 'h', 2}, {"b32", 'r', 4}, {"b64", 'd', 8}, {"f32", 'f', 4},
                   {"f64", 'g', 8}, {"u8", 'h', 1},  {"s16", 'r', 2}, {"s32", 'd', 4}};
-    static const char *const spaces[] = {"global", "shared", "local"},
-                             *const begins[] = {"%y1", "%so", "%lo"};
+    static const char *const spaces[] = {"global", "shared", "local"}, *const begins[] = {
+                                                                           "%y1", "%so", "%lo"};
     const unsigned shape = below(8), space = below(3), number = below(OF_A_WIDTH),
                    at = below(OWN / shapes[shape].size) * shapes[shape].size;
     const bool loads = shape >= 5 || one_of(2);
@@ -242,7 +304,7 @@ static void put_items(unsigned nest, unsigned count) {
 }
 
 static void put_own_registers(void) {
-    static const char *const banks[] = {".b16 %qh", ".b32 %qr",  ".b64 %qd",
+    static const char *const banks[] = {".b16 %qh", ".b32 %qr", ".b64 %qd",
                                         ".f32 %qf", ".f64 %qg", ".pred %qp"};
     for (unsigned n = 0; n < 6; n++)
         put(".reg %s<%u>;\n", banks[n], (unsigned)OF_A_WIDTH);
@@ -276,7 +338,9 @@ static void put_maze(void) {
         put_items(0, items_left);
     put("END%u:\n", end_label);
     for (unsigned n = 0; n < 5; n++) {
-        const unsigned from = below(OF_A_WIDTH), bytes = banks[n] == 'h' ? 16 : banks[n] == 'r' ? 32 : 64;
+        const unsigned from = below(OF_A_WIDTH), bytes = banks[n] == 'h'   ? 16
+                                                         : banks[n] == 'r' ? 32
+                                                                           : 64;
         put("mov.b%u %%%c%u, %%q%c%u;\n", bytes, banks[n], to[n], widths[n], from);
     }
     put("}\n");
@@ -328,9 +392,12 @@ static void put_one_access(const char *space, unsigned at, unsigned room) {
     unsigned n = below(16);
     while (shapes[n].size * shapes[n].count > room)
         n = (n + 1) % 16;
-    const unsigned size = shapes[n].size * shapes[n].count, first = any(shapes[n].letter, shapes[n].count),
-                   way = below(room / size), flag = below(FLAGS), label = new_label();
-    const bool is_cut = shapes[n].size < (shapes[n].letter == 'd' ? 8u : shapes[n].letter == 'r' ? 4u : 2u);
+    const unsigned size = shapes[n].size * shapes[n].count,
+                   first = any(shapes[n].letter, shapes[n].count), way = below(room / size),
+                   flag = below(FLAGS), label = new_label();
+    const bool is_cut = shapes[n].size < (shapes[n].letter == 'd'   ? 8u
+                                          : shapes[n].letter == 'r' ? 4u
+                                                                    : 2u);
     const bool loads = is_cut ? !one_of(4) : one_of(2), branches = one_of(6);
     const char *const vector = shapes[n].count == 1 ? "" : shapes[n].count == 2 ? ".v2" : ".v4";
     if (branches)
@@ -338,7 +405,9 @@ static void put_one_access(const char *space, unsigned at, unsigned room) {
     else
         put_guard(LANE);
     put("%s%s%s.%s ", loads ? "ld" : "st", space, vector,
-        loads || shapes[n].type[0] != 's' ? shapes[n].type : size == 1 ? "u8" : "u32");
+        loads || shapes[n].type[0] != 's' ? shapes[n].type
+        : size == 1                       ? "u8"
+                                          : "u32");
     if (!loads)
         put("[%%qa+%u], ", at + way * size);
     put_operand(shapes[n].letter, first, shapes[n].count);
@@ -399,9 +468,11 @@ static void put_offsets(void) {
     put("}\n");
 }
 
-/* Accesses of elements that lie beside those of the next lanes, or of the lanes in another order. */
+/* Accesses of elements that lie beside those of the next lanes, or of the lanes in another order.
+ */
 static void put_beside(void) {
-    const unsigned size = 4u << below(3), is_global = below(2), turn = below(32), rows = WARP_BYTES / 32 / size;
+    const unsigned size = 4u << below(3), is_global = below(2), turn = below(32),
+                   rows = WARP_BYTES / 32 / size;
     loaded = 0;
     put("bar.warp.sync 0xffffffff;\n{\n.reg .b64 %%qa;\n.reg .b32 %%qi;\nxor.b32 %%qi, %%lane, "
         "%u;\nmul.lo.u32 %%qi, %%qi, %u;\n",
@@ -414,7 +485,10 @@ static void put_beside(void) {
     if (is_generic && !is_global)
         put("cvta.shared.u64 %%qa, %%qa;\n");
     for (unsigned left = 4 + below(8); left; left--)
-        put_one_access(is_generic ? "" : is_global ? ".global" : ".shared", 32 * size * below(rows), size);
+        put_one_access(is_generic  ? ""
+                       : is_global ? ".global"
+                                   : ".shared",
+                       32 * size * below(rows), size);
     put("}\nbar.warp.sync 0xffffffff;\n");
 }
 

@@ -203,7 +203,8 @@ static const statement *const lists[] = {product_statements, memory_statements, 
 static const statement *const wide_lists[] = {
     product_statements, memory_statements, copy_statements,  surface_statements,
     access_statements,  flow_statements,   async_statements, sparse_statements};
-static const statement *const apart_lists[] = {apart_statements, flow_statements, access_statements};
+static const statement *const apart_lists[] = {apart_statements, flow_statements,
+                                               access_statements};
 static const statement *const rounded_lists[] = {rounded_statements};
 bool is_wide;
 static bool is_apart, is_rounded;

@@ -47,6 +47,9 @@ static const struct {
      "st.global.f32 [%d+4], %n;",
      ONCE},
     {"mul.f32 %m, %a, %a; sub.f32 %s, %m, %m;", 0},
+    /* Uses whose results nobody needs. */
+    {"mul.f32 %m, %a, %a; sub.f32 %s, %m, %c; mul.f32 %n, %m, %m;", ONCE},
+    {"mul.f32 %m, %a, %a; mul.f32 %n, %m, %c; add.f32 %t, %n, %a; sub.f32 %s, %m, %c;", ONCE},
     /* Two products: the first operand is taken in, but the second if it alone has no other use. */
     {"mul.f32 %m, %a, %a; mul.f32 %n, %one, %c; sub.f32 %s, %m, %n;", ONCE},
     {"mul.f32 %m, %a, %a; mul.f32 %n, %one, %c; sub.f32 %s, %n, %m;", 0},

@@ -12,6 +12,7 @@
  * - `div.approx` and `div.full` by a constant are products with its reciprocal, rounded to nearest;
  * other quotients, and `rcp.approx` without .ftz, are products with the approximation of the
  * reciprocal, but `div.approx.ftz` of 1.
+ * - What nobody needs the result of is no use: ptxas leaves it out.
  * - A copy of a product, and its negative without .ftz, are the product.
  * - Where a sum is compared with 0, its two numbers are compared, and the sum is none for products
  * with several uses.
@@ -53,6 +54,8 @@ typedef struct contraction {
     uint32_t *taken; /* for each instruction, the register whose product it took in, or NONE */
     uint32_t *stack; /* blocks to visit */
     bool *seen;      /* whether each block was visited */
+    bool *needed;    /* whether a result needs each register */
+    bool *live;      /* whether a result needs each instruction; ptxas leaves out the others */
     uint32_t at;     /* the instruction that is looked at */
     bool no_memory;
 } contraction;
@@ -95,6 +98,38 @@ static void find_writes(contraction *c) {
         acu_ptx_touches(&c->f->instructions[c->at], note_written, c);
 }
 
+/* Returns whether the instruction may be left out where nobody needs its result. */
+static bool only_computes(const ptx_instruction *i) {
+    static const char *const words[] = {"mul", "add", "sub", "fma", "mov", "neg",
+                                        "abs", "min", "max", "div", "rcp", "selp"};
+    for (size_t n = 0; n < sizeof words / sizeof *words; n++)
+        if (acu_ptx_is(i, words[n]))
+            return i->operand_count && i->operands[0].kind == PTX_REGISTER;
+    return false;
+}
+
+static void note_needed(void *data, unsigned number, unsigned how) {
+    contraction *c = data;
+    if (how & PTX_READS)
+        c->needed[number] = true;
+}
+
+static void find_live(contraction *c) {
+    for (const ptx_variable *v = c->f->results; v; v = v->next)
+        if (v->in_register)
+            c->needed[v->number] = true;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t at = c->f->instruction_count; at-- > 0;) {
+            const ptx_instruction *i = &c->f->instructions[at];
+            if (c->live[at] || (only_computes(i) && !c->needed[i->operands[0].number]))
+                continue;
+            c->live[at] = changed = true;
+            acu_ptx_touches(i, note_needed, c);
+        }
+    }
+}
+
 static bool is_plain_register(const contraction *c, const ptx_operand *o) {
     return o->kind == PTX_REGISTER && !o->negated && !o->has_component &&
            !c->f->registers[o->number].is_vector;
@@ -119,6 +154,8 @@ static bool is_copy(const contraction *c, const ptx_instruction *i) {
 static void find_uses(contraction *c) {
     for (c->at = 0; c->at < c->f->instruction_count; c->at++) {
         const ptx_instruction *i = &c->f->instructions[c->at];
+        if (!c->live[c->at])
+            continue;
         if (!is_copy(c, i)) {
             acu_ptx_touches(i, note_use, c);
             continue;
@@ -425,7 +462,7 @@ static void take(contraction *c, uint32_t at, unsigned n, ptx_arena *arena) {
 static void contract_sums(contraction *c, bool only, ptx_arena *arena) {
     for (uint32_t at = 0; at < c->f->instruction_count && !c->no_memory; at++) {
         const ptx_instruction *i = &c->f->instructions[at];
-        if (!rest_of_sum(i) || i->operand_count != 3)
+        if (!c->live[at] || !rest_of_sum(i) || i->operand_count != 3)
             continue;
         for (unsigned n = 1; n <= 2; n++)
             if (is_product(c, &i->operands[n], only) &&
@@ -488,8 +525,11 @@ static bool begin(contraction *c, const ptx_function *function, ptx_arena *arena
     c->taken = malloc((count + 1) * sizeof *c->taken);
     c->stack = malloc((blocks + 1) * sizeof *c->stack);
     c->seen = malloc((blocks + 1) * sizeof *c->seen);
+    c->live = calloc(count + 1, sizeof *c->live);
+    c->needed = calloc(function->register_count + 1, sizeof *c->needed);
     c->values = calloc(function->register_count + 1, sizeof *c->values);
-    if (!c->f || !c->part || !c->taken || !c->stack || !c->seen || !c->values)
+    if (!c->f || !c->part || !c->taken || !c->stack || !c->seen || !c->values || !c->live ||
+        !c->needed)
         return false;
     memset(c->taken, 0xff, (count + 1) * sizeof *c->taken);
     c->f->instructions = acu_ptx_arena_copy(arena, function->instructions,
@@ -502,6 +542,8 @@ static void end(const contraction *c) {
     free(c->taken);
     free(c->stack);
     free(c->seen);
+    free(c->live);
+    free(c->needed);
     free(c->values);
     free(c->uses);
 }
@@ -515,6 +557,7 @@ ptx_function *acu_ptx_contracted(const ptx_function *function, const ptx_flow_gr
     if (!c.no_memory) {
         find_writes(&c);
         find_parts(&c);
+        find_live(&c);
         find_uses(&c);
         divide_by_constants(&c, arena);
     }
