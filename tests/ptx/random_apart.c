@@ -282,7 +282,7 @@ static void put_item(unsigned nest) {
         put_halves();
     else if (way < 22)
         put_own_access();
-    else if (way < 28)
+    else if (way < 28 || way >= 38)
         put_short();
     else if (way < 31)
         put_leave();
@@ -290,10 +290,8 @@ static void put_item(unsigned nest) {
         put_choice(nest);
     else if (way < 37 && nest < MOST_NEST && loop_count < MOST_LOOPS)
         put_loop(nest);
-    else if (way < 38)
-        put_own_call();
     else
-        put_short();
+        put_own_call();
 }
 
 static void put_items(unsigned nest, unsigned count) {
