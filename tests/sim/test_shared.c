@@ -90,13 +90,17 @@ TEST(stands_in_for_libcuda) {
     assert_int_equal(destroy(context), CUDA_SUCCESS);
 }
 
-/* A table of the driver's is refused, and the first who asks for one is told why, once. To look the
- * function up, as programs do with all names, says nothing. */
+/* A table of the driver's is refused, and the first who asks for a runtime's is told why, once. To
+ * look the function up, as programs do with all names, says nothing, nor does NVRTC's table,
+ * without which it compiles. */
 static const char *ask_for_tables(bool from_library) {
+    static const CUuuid of_nvrtc = {"\xda\x91\x51\xd3\x3a\xe6\xcc\x41"
+                                    "\xa5\xc0\x4f\x26\xd5\x33\xe3\x28"},
+                        of_runtime = {"\x6b\xd5\xfb\x6c\x5b\xf4\xe7\x4a"
+                                      "\x89\x87\xd9\x39\x12\xfd\x9d\xf9"};
     static char said[1024];
     int ends[2];
     size_t one = 1;
-    char byte = 0;
     FUNCTION(cuGetProcAddress);
     CUresult (*table)(const void **, const CUuuid *), (*found)(const void **, const CUuuid *);
     int (*compare)(const void *, const void *);
@@ -106,11 +110,13 @@ static const char *ask_for_tables(bool from_library) {
     if (child == 0) {
         dup2(ends[1], STDERR_FILENO);
         cuGetProcAddress_("cuGetExportTable", (void **)(void *)&found, CUDA_VERSION, 0, NULL);
+        const bool refused = table(NULL, NULL) == CUDA_ERROR_NOT_SUPPORTED &&
+                             table(NULL, &of_nvrtc) == CUDA_ERROR_NOT_SUPPORTED;
         fprintf(stderr, "looked up\n");
         if (from_library) /* libc calls it */
-            lfind(&byte, &byte, &one, 1, compare);
-        _exit(table(NULL, NULL) != CUDA_ERROR_NOT_SUPPORTED ||
-              found(NULL, NULL) != CUDA_ERROR_NOT_SUPPORTED);
+            lfind(library, &of_runtime, &one, sizeof of_runtime, compare);
+        _exit(!refused || table(NULL, &of_runtime) != CUDA_ERROR_NOT_SUPPORTED ||
+              found(NULL, &of_runtime) != CUDA_ERROR_NOT_SUPPORTED);
     }
     int status = -1;
     assert_int_equal(waitpid(child, &status, 0), child);

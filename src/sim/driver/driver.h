@@ -48,10 +48,10 @@ acu_sim_older_meaning acu_sim_driver_older(const char *name, int version, bool o
 /* Returns the entry of such a meaning behind a symbol of libcuda; NULL: there is none. */
 acu_fn acu_sim_driver_older_symbol(const char *symbol);
 
-/* Finds what stands for cuGetExportTable(), which refuses every table; and refuses one to a caller,
- * the first of whom is told on stderr why. */
+/* Finds what stands for cuGetExportTable(), which refuses every table; and refuses one to a caller.
+ * The first who asks for that of a CUDA runtime is told on stderr why. */
 CUdriverProcAddressQueryResult acu_sim_driver_find_table(int version, void **found);
-CUresult acu_sim_driver_refuse_table(const void *caller);
+CUresult acu_sim_driver_refuse_table(const CUuuid *id, const void *caller);
 
 /* Converts an address of the driver's. */
 static inline void *acu_sim_driver_pointer(CUdeviceptr address) {

@@ -1,7 +1,8 @@
 /*
- * The tables of a driver that only NVIDIA's own libraries know. There are none here. They are found
- * like every function of a driver, because a program may look all names up; who asks for one cannot
- * work, and would say no more than a code.
+ * The tables of a driver that only NVIDIA's own libraries know. There are none here. The function
+ * is found like every other of a driver, because a program may look all names up. A CUDA runtime,
+ * of each version, cannot work without its table, and would say no more than a code. Others, such
+ * as NVRTC, do without theirs.
  */
 #define _GNU_SOURCE /* dladdr */
 
@@ -20,10 +21,16 @@ static bool is_of_program(const Dl_info *code) {
     return dladdr(entry, &program) && program.dli_fbase == code->dli_fbase;
 }
 
-CUresult acu_sim_driver_refuse_table(const void *caller) {
+static bool is_of_runtime(const CUuuid *id) {
+    static const unsigned char table[16] = {0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
+                                            0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9};
+    return id && memcmp(id, table, sizeof table) == 0;
+}
+
+CUresult acu_sim_driver_refuse_table(const CUuuid *id, const void *caller) {
     static atomic_flag said = ATOMIC_FLAG_INIT;
     Dl_info code;
-    if (!dladdr(caller, &code) || atomic_flag_test_and_set(&said))
+    if (!is_of_runtime(id) || !dladdr(caller, &code) || atomic_flag_test_and_set(&said))
         return CUDA_ERROR_NOT_SUPPORTED;
     const char *slash = strrchr(code.dli_fname, '/'), *name = slash ? slash + 1 : code.dli_fname,
                *why = "a library of NVIDIA's needs a GPU, since its kernels are machine code; one "
@@ -39,8 +46,7 @@ CUresult acu_sim_driver_refuse_table(const void *caller) {
 
 static CUresult refuse(const void **table, const CUuuid *id) {
     (void)table;
-    (void)id;
-    return acu_sim_driver_refuse_table(__builtin_return_address(0));
+    return acu_sim_driver_refuse_table(id, __builtin_return_address(0));
 }
 
 CUdriverProcAddressQueryResult acu_sim_driver_find_table(int version, void **found) {

@@ -31,6 +31,5 @@ extern CUresult acu_sim_get_table(const void **table, const CUuuid *id)
     SIM_SYMBOL("cuGetExportTable");
 CUresult acu_sim_get_table(const void **table, const CUuuid *id) {
     (void)table;
-    (void)id;
-    return acu_sim_driver_refuse_table(__builtin_return_address(0));
+    return acu_sim_driver_refuse_table(id, __builtin_return_address(0));
 }
