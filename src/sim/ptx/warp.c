@@ -268,7 +268,8 @@ static bool is_branch(const ptx_op *op) {
            op->flow == acu_ptx_flow_switch;
 }
 
-/* Interprets the current split until it stops; returns at which operation. */
+/* Interprets the current split until it stops; returns at which operation. What others need is the
+ * same as long as each operation returns PTX_ON. */
 static const ptx_op *interpret(ptx_warp *w) {
     const ptx_op *const ops = w->code->ops;
     ptx_step step = PTX_ON;
@@ -287,7 +288,9 @@ static const ptx_op *interpret(ptx_warp *w) {
     } while (true);
 }
 
-/* Does the same with machine code, where there is some; false: the warp waits. */
+/* Runs the current split until it stops, by machine code where there is some, and returns whether a
+ * branch stopped it, so that others have their turn; else it came to a join or a barrier, or ended.
+ * Where the warp ends or waits, machine code may go on with the next one. */
 static bool run_split(ptx_warp *w) {
     const ptx_jit *jit = acu_ptx_worker_jit(w);
     w->is_new = w->is_plain = 0;
