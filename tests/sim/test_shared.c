@@ -94,10 +94,14 @@ TEST(stands_in_for_libcuda) {
  * look the function up, as programs do with all names, says nothing, nor does NVRTC's table,
  * without which it compiles. */
 static const char *ask_for_tables(bool from_library) {
-    static const CUuuid of_nvrtc = {"\xda\x91\x51\xd3\x3a\xe6\xcc\x41"
-                                    "\xa5\xc0\x4f\x26\xd5\x33\xe3\x28"},
-                        of_runtime = {"\x6b\xd5\xfb\x6c\x5b\xf4\xe7\x4a"
-                                      "\x89\x87\xd9\x39\x12\xfd\x9d\xf9"};
+    static const CUuuid of_nvrtc = {{(char)0xda, (char)0x91, (char)0x51, (char)0xd3, (char)0x3a,
+                                     (char)0xe6, (char)0xcc, (char)0x41, (char)0xa5, (char)0xc0,
+                                     (char)0x4f, (char)0x26, (char)0xd5, (char)0x33, (char)0xe3,
+                                     (char)0x28}},
+                        of_runtime = {{(char)0x6b, (char)0xd5, (char)0xfb, (char)0x6c, (char)0x5b,
+                                       (char)0xf4, (char)0xe7, (char)0x4a, (char)0x89, (char)0x87,
+                                       (char)0xd9, (char)0x39, (char)0x12, (char)0xfd, (char)0x9d,
+                                       (char)0xf9}};
     static char said[1024];
     int ends[2];
     size_t one = 1;
