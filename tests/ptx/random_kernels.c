@@ -206,19 +206,22 @@ static const statement *const wide_lists[] = {
 static const statement *const apart_lists[] = {apart_statements, flow_statements,
                                                access_statements};
 static const statement *const rounded_lists[] = {rounded_statements};
+static const struct {
+    uint64_t first; /* kernel that has statements of these lists */
+    const statement *const *lists;
+    size_t count;
+} list_sets[] = {{FIRST_ROUNDED, rounded_lists, sizeof rounded_lists / sizeof *rounded_lists},
+                 {FIRST_APART, apart_lists, sizeof apart_lists / sizeof *apart_lists},
+                 {FIRST_WIDE, wide_lists, sizeof wide_lists / sizeof *wide_lists},
+                 {0, lists, sizeof lists / sizeof *lists}};
+static size_t list_set;
 bool is_wide;
-static bool is_apart, is_rounded;
+static bool is_apart;
 
 /* Returns a statement that may be where those of the scope come together. */
 static const statement *any_statement(scope of) {
-    const statement *const *const of_lists = is_rounded ? rounded_lists
-                                             : is_apart ? apart_lists
-                                             : is_wide  ? wide_lists
-                                                        : lists;
-    const size_t list_count = is_rounded ? sizeof rounded_lists / sizeof *rounded_lists
-                              : is_apart ? sizeof apart_lists / sizeof *apart_lists
-                              : is_wide  ? sizeof wide_lists / sizeof *wide_lists
-                                         : sizeof lists / sizeof *lists;
+    const statement *const *const of_lists = list_sets[list_set].lists;
+    const size_t list_count = list_sets[list_set].count;
     unsigned total = 0, chosen;
     for (int counts = 1;; counts = 0) {
         chosen = counts ? 0 : below(total);
@@ -377,9 +380,10 @@ static void put_kernel(uint64_t number) {
     random_state = (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
     label_count = part_count = logged = place_bytes = 0;
     statements_left = 60;
+    for (list_set = 0; number < list_sets[list_set].first;)
+        list_set++;
     is_wide = number >= FIRST_WIDE;
-    is_rounded = number >= FIRST_ROUNDED;
-    is_apart = number >= FIRST_APART && !is_rounded;
+    is_apart = list_sets[list_set].lists == apart_lists;
     choose_images();
     put(".version 8.8\n.target sm_90a\n.address_size 64\n");
     if (is_wide)

@@ -43,8 +43,8 @@ typedef struct ptx_memory_handlers {
 } ptx_memory_handlers;
 const ptx_memory_handlers *acu_ptx_memory_handlers(void);
 
-/* Lets accesses of a run use what one before them found, where their addresses are in the same
- * register, and so large that nothing has changed it since. The interpreter alone does so. */
+/* Lets the interpreter use for an access what one before it in its run found, where both have
+ * elements of one size and their addresses in one register, which nothing has changed between. */
 void acu_ptx_lead_accesses(ptx_code *code);
 
 /* The address of an instruction's operand. */

@@ -71,12 +71,13 @@ void acu_ptx_lead_accesses(ptx_code *code) {
     leaders l = {0};
     for (uint32_t n = 0; n < code->count; n++) {
         ptx_op *op = &code->ops[n];
-        const access_kind kind = kind_of(op);
-        if (op->flow)
+        if (op->flow) {
             l = (leaders){0};
-        else if (kind != NO_ACCESS && op->flags & PTX_ACCESS_PLAIN)
+            continue;
+        }
+        const access_kind kind = kind_of(op);
+        if (kind != NO_ACCESS && op->flags & PTX_ACCESS_PLAIN)
             add_access(&l, op, kind);
-        if (!op->flow)
-            forget_written(&l, written_by(op, kind));
+        forget_written(&l, written_by(op, kind));
     }
 }

@@ -10,7 +10,7 @@ typedef struct ptx_masked_handlers {
     /* Do two guarded operations, of which one has the other one's lanes and the same result of 4
      * bytes; `value` is how far behind the first one the second one is. The first handler also
      * writes to lanes that are not active. */
-    ptx_handler *choose[2]; /* with the flag PTX_CHOICE_LONG */
+    ptx_handler *choose[2]; /* `flags` may have PTX_CHOICE_LONG */
     /* Gives each lane of the mask the word of the lane that `from` names. */
     void (*permute)(uint32_t *d, const uint32_t *words, const uint32_t *from, uint32_t mask);
 } ptx_masked_handlers;

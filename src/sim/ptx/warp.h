@@ -55,7 +55,7 @@ typedef struct ptx_split {
 } ptx_split;
 
 struct ptx_warp {
-    uintptr_t origin[PTX_BANKS];            /* of each bank, less what its slots have above */
+    uintptr_t origin[PTX_BANKS];            /* to which a whole slot is added, bank and offset */
     char *base[PTX_BANKS];                  /* of each bank */
     uint32_t mask;                          /* the lanes that execute the operation */
     unsigned active;                        /* how many they are */
@@ -89,8 +89,8 @@ struct ptx_warp {
 
 /* Returns where a value is. */
 static inline void *ptx_at(const ptx_warp *warp, ptx_slot slot) {
-    return (void *)(warp->origin[PTX_SLOT_BANK(slot)] +
-                    slot); /* NOLINT(performance-no-int-to-ptr) */
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr) */
+    return (void *)(warp->origin[PTX_SLOT_BANK(slot)] + slot);
 }
 
 /* Returns the lanes for which the guard of the operation is true. */
