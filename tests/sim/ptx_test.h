@@ -50,18 +50,22 @@ static inline void count_up(uint32_t *words, size_t count) {
 
 /* Runs a kernel of some threads that fails, and takes everything back. Each 16 threads have 64
  * bytes of memory, behind which there is none. */
-static inline void fault_of(const char *text, unsigned threads, int code) {
+static inline void fault_of_blocks(const char *text, unsigned blocks, unsigned threads, int code) {
     CUmodule module = load_text(text);
     CUdeviceptr at;
     void *args[] = {&at};
     OK(cuMemAlloc(&at, (threads + 15) / 16 * 64));
-    OK(launch(module, "k", 1, threads, args));
+    OK(launch(module, "k", blocks, threads, args));
     SAYS((CUresult)code, cuCtxSynchronize());
     SAYS((CUresult)code, cuCtxSynchronize());
     acu_sim_reset(MACHINE);
     OK(cuInit(0));
     OK(cuDevicePrimaryCtxRetain(&context, 0));
     OK(cuCtxSetCurrent(context));
+}
+
+static inline void fault_of(const char *text, unsigned threads, int code) {
+    fault_of_blocks(text, 1, threads, code);
 }
 
 static inline void fault(const char *text, int code) {

@@ -4,6 +4,7 @@
 #include "alone.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,6 +301,40 @@ TEST(blocks_of_a_cluster_share_memory) {
     for (uint32_t n = 0; n < 8; n++) {
         uint32_t next = (n % 4 + 1) % 4;
         assert_int_equal(words[n], 1000 * next + 100 + n / 4 * 4 + next);
+    }
+}
+
+/* Another block's memory is there for shared::cluster and generic addresses, the own one for all:
+ * an H200's answers. */
+TEST(shared_is_the_own_block) {
+    static const char *const accesses[] = {
+        "ld.shared%s.u32 %%r8, [%%r7];\n", "atom.shared%s.add.u32 %%r8, [%%r7], 0;\n",
+        "ld.shared%s.u32 %%r8, [%%r7];\nst.shared%s.u32 [%%r7], %%r8;\n"};
+    for (unsigned way = 0; way < 12; way++) {
+        const bool other = way / 3 % 2, cluster = way / 6;
+        const char *space = cluster ? "::cluster" : "";
+        char access[128], text[2048];
+        uint32_t words[32] = {0};
+        snprintf(access, sizeof access, accesses[way % 3], space, space);
+        snprintf(text, sizeof text,
+                 HEAD
+                 ".visible .entry k(.param .u64 p) .reqnctapercluster 2\n{\n"
+                 ".reg .b32 %%r<12>; .reg .b64 %%d<9>;\n.shared .b32 s;\n"
+                 "ld.param.u64 %%d1, [p];\nmov.u32 %%r1, %%ctaid.x;\nadd.u32 %%r2, %%r1, 100;\n"
+                 "st.shared.u32 [s], %%r2;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n"
+                 "xor.b32 %%r5, %%r1, %u;\nmov.u32 %%r6, s;\n"
+                 "mapa.shared::cluster.u32 %%r7, %%r6, %%r5;\n%s"
+                 "mul.wide.u32 %%d2, %%r1, 4;\nadd.u64 %%d2, %%d1, %%d2;\n"
+                 "st.global.u32 [%%d2], %%r8;\nbarrier.cluster.arrive;\n"
+                 "barrier.cluster.wait;\nret;\n}\n",
+                 other, access);
+        if (other && !cluster) {
+            fault_of_blocks(text, 2, 1, 715);
+            continue;
+        }
+        run(text, 2, 1, words, 2);
+        assert_int_equal(words[0], 100 + other);
+        assert_int_equal(words[1], 101 - other);
     }
 }
 
@@ -658,6 +693,7 @@ int main(void) {
         C(mistakes_with_an_mbarrier),
         C(bulk_copies_that_reduce),
         C(blocks_of_a_cluster_share_memory),
+        C(shared_is_the_own_block),
         C(parameters_that_are_aligned),
         C(addresses_of_constants),
         C(addresses_in_a_cluster),

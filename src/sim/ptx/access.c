@@ -74,11 +74,18 @@ const ptx_range *acu_ptx_memory_range(ptx_warp *w, const ptx_op *op, unsigned la
     return remember_range(site, found, bytes);
 }
 
-/* What is above 24 bits names a block of the cluster: one that is not there is another error. */
-static char *shared_at(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t offset,
-                       size_t bytes) {
+/* What is above 24 bits names a block of the cluster: one that is not there is another error, as is
+ * another one than the own where the instruction says shared::cta. */
+static char *shared_at(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_space space,
+                       uint64_t offset, size_t bytes) {
+    const uint64_t address = offset;
     ptx_block *block = acu_ptx_cluster_block(w->block, &offset);
     size_t size = block->shared_bytes;
+    if (space == PTX_SHARED && block != w->block)
+        acu_ptx_fail(w, lane, op, 715, address,
+                     "an access of %zu bytes of another block's shared memory, which needs "
+                     "shared::cluster or a generic address",
+                     bytes);
     if (offset > size || size - offset < bytes)
         acu_ptx_fail(w, lane, op, offset >> 24 ? 715 : 700, offset,
                      "an access of %zu bytes of shared memory, of which the block has %zu", bytes,
@@ -108,7 +115,7 @@ static char *param_at(ptx_warp *w, const ptx_op *op, unsigned lane, uint64_t off
 static char *bytes_at(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_space space,
                       uint64_t address, size_t bytes, bool writes) {
     if ((space == PTX_GENERIC || space == PTX_GLOBAL) && address >= PTX_SHARED_WINDOW) {
-        static const ptx_space spaces[] = {PTX_SHARED, PTX_LOCAL, PTX_GENERIC, PTX_PARAM};
+        static const ptx_space spaces[] = {PTX_SHARED_CLUSTER, PTX_LOCAL, PTX_GENERIC, PTX_PARAM};
         uint64_t window = (address - PTX_SHARED_WINDOW) >> 40,
                  offset = address & ((UINT64_C(1) << 40) - 1);
         const bool is_window =
@@ -126,7 +133,7 @@ static char *bytes_at(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_space sp
     switch (space) {
     case PTX_SHARED:
     case PTX_SHARED_CLUSTER:
-        return shared_at(w, op, lane, address, bytes);
+        return shared_at(w, op, lane, space, address, bytes);
     case PTX_LOCAL:
         return local_at(w, op, lane, address, bytes);
     case PTX_PARAM:

@@ -66,7 +66,7 @@ static bool find_place(ptx_warp *w, const ptx_op *op, ptx_checked_touch *t) {
         return find_global(w, op, t);
     if (t->space == PTX_SHARED)
         t->owner = acu_ptx_cluster_block(w->block, &t->address);
-    if (t->owner && t->owner != w->block && t->site->by_mbarrier)
+    if (t->owner && t->owner != w->block && (t->site->by_mbarrier || t->site->space == PTX_SHARED))
         return false;
     size_t size = t->owner ? t->owner->shared_bytes : w->local_bytes;
     acu_ptx_check_bounds(w, op, t, NULL);
