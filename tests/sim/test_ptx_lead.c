@@ -3,6 +3,7 @@
  * the first one finds how the lanes lie, which those behind it compare with. */
 #include "ptx_test.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -204,6 +205,108 @@ TEST(the_second_access_fails) {
              32, 716);
 }
 
+/* ---- both ends of shared memory ---- */
+
+enum { ALL = 1024, SHARED = 4 * ALL }; /* threads of the block, and bytes of its shared memory */
+
+/* Two accesses by one register: lanes load their elements at the begin of shared memory, forwards
+ * or backwards, and load or store those that are so many bytes behind. */
+typedef struct two_accesses {
+    unsigned bytes; /* of each element */
+    int behind;
+    int begin; /* of the register; below 0 the registers of some lanes wrap around */
+    bool backwards, stores;
+} two_accesses;
+
+static void write_text(char *text, size_t size, const two_accesses *t) {
+    const unsigned bits = 8 * t->bytes, turn = t->backwards ? 31 : 0;
+    char second[256];
+    if (t->stores)
+        snprintf(second, sizeof second,
+                 "st.shared.u%u [%%r4+%d], %%v1;\nbar.sync 0;\nld.shared.u%u %%v2, [%%r3+%d];\n",
+                 bits, t->behind - t->begin, bits, t->behind);
+    else
+        snprintf(second, sizeof second, "ld.shared.u%u %%v2, [%%r4+%d];\n", bits,
+                 t->behind - t->begin);
+    snprintf(text, size,
+             "%s.reg .b%u %%v<3>;\n%s"
+             "ld.global.u32 %%r2, [%%d2];\nmov.u32 %%r3, s;\n"
+             "mad.lo.u32 %%r4, %%r1, 4, %%r3;\nst.shared.u32 [%%r4], %%r2;\n"
+             "bar.sync 0;\nand.b32 %%r5, %%r1, 31;\nxor.b32 %%r5, %%r5, %u;\nmad.lo.u32 %%r3, "
+             "%%r5, %u, %%r3;\nadd.u32 %%r4, %%r3, %d;\n"
+             "ld.shared.u%u %%v1, [%%r4+%d];\n%s"
+             "cvt.u32.u%u %%r6, %%v1;\ncvt.u32.u%u %%r7, %%v2;\nmad.lo.u32 %%r6, %%r6, 3, %%r7;\n"
+             "st.global.u32 [%%d2], %%r6;\nret;\n}\n",
+             KERNEL, bits, OWN_WORD, turn, t->bytes, t->begin, bits, -t->begin, second, bits, bits);
+}
+
+static uint32_t element_of(const two_accesses *t, unsigned lane, int behind) {
+    const unsigned at = (t->backwards ? 31 - lane : lane) * t->bytes + (unsigned)behind;
+    uint32_t element = 0;
+    memcpy(&element, (const char *)words + at, t->bytes < 4 ? t->bytes : 4);
+    return element;
+}
+
+static void check_two_accesses(const two_accesses *t) {
+    char text[4096];
+    write_text(text, sizeof text, t);
+    begin_words();
+    for (unsigned n = 0; n < ALL; n++)
+        expected[n] =
+            element_of(t, n % 32, 0) * 3 + element_of(t, n % 32, t->stores ? 0 : t->behind);
+    run(text, 1, ALL, words, WORDS);
+    assert_memory_equal(words, expected, sizeof words);
+}
+
+static void check_fault(const two_accesses *t, int behind, int code) {
+    two_accesses other = *t;
+    char text[4096];
+    other.behind = behind;
+    write_text(text, sizeof text, &other);
+    fault_of(text, ALL, code);
+}
+
+/* The last elements that are there are found, those behind them, those before the first ones and
+ * those between two are faults, also where the registers of some lanes are below 0. */
+TEST(shared_memory_has_two_ends) {
+    for (unsigned way = 0; way < 24; way++) {
+        two_accesses t = {.bytes = 2u << way % 3,
+                          .begin = way / 3 % 2 ? -16 : 0,
+                          .backwards = way / 6 % 2,
+                          .stores = way / 12};
+        const int bytes = (int)t.bytes, last = SHARED - 32 * bytes;
+        for (t.behind = 32 * bytes; t.behind <= last; t.behind += last - 32 * bytes)
+            check_two_accesses(&t);
+        check_fault(&t, last + bytes, 700);
+        check_fault(&t, -bytes, 715); /* which names another block of a cluster */
+        check_fault(&t, SHARED, 700);
+        check_fault(&t, 32 * bytes + 1, 716);
+    }
+}
+
+/* Lanes of one warp access the block's shared memory by addresses that are far apart: every second
+ * one by an address of the cluster. */
+TEST(lanes_have_addresses_of_the_cluster) {
+    static const char text[] =
+        HEAD ".entry k(.param .u64 p) .reqnctapercluster 2 {\n.reg .b32 %r<12>; .reg .b64 %d<4>;\n"
+             ".reg .pred %p<2>;\n.shared .align 4 .b8 s[1024];\nld.param.u64 %d1, [p];\n"
+             "mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nmad.lo.u32 %r2, %r2, 256, %r1;\n"
+             "mul.wide.u32 %d2, %r2, 4;\nadd.u64 %d2, %d1, %d2;\nld.global.u32 %r3, [%d2];\n"
+             "mov.u32 %r4, s;\nmad.lo.u32 %r5, %r1, 4, %r4;\nst.shared.u32 [%r5], %r3;\n"
+             "bar.sync 0;\nand.b32 %r6, %r1, 127;\nmad.lo.u32 %r5, %r6, 4, %r4;\n"
+             "mov.u32 %r7, %cluster_ctarank;\nmapa.shared::cluster.u32 %r8, %r5, %r7;\n"
+             "and.b32 %r6, %r1, 1;\nsetp.eq.u32 %p1, %r6, 0;\nselp.u32 %r8, %r5, %r8, %p1;\n"
+             "ld.shared.u32 %r9, [%r8];\nld.shared.u32 %r10, [%r8+4];\n"
+             "mad.lo.u32 %r9, %r9, 3, %r10;\nst.global.u32 [%d2], %r9;\nret;\n}\n";
+    begin_words();
+    for (unsigned n = 0; n < 2 * THREADS; n++) {
+        const uint32_t *own = words + n / THREADS * THREADS + n % 128;
+        expected[n] = own[0] * 3 + own[1];
+    }
+    run(text, 2, THREADS, words, WORDS);
+    assert_memory_equal(words, expected, sizeof words);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         C(lanes_lie_in_all_ways),
@@ -214,6 +317,8 @@ int main(void) {
         C(lanes_that_are_apart),
         C(elements_of_all_sizes),
         C(the_second_access_fails),
+        C(shared_memory_has_two_ends),
+        C(lanes_have_addresses_of_the_cluster),
     };
     return RUN(tests);
 }

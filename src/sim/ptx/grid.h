@@ -198,6 +198,11 @@ typedef struct ptx_lead {
     uint64_t run;     /* of the worker, in which it was found */
     uint64_t address; /* of the first active lane, in the register */
     const ptx_pattern *pattern;
+    /* Of an access of shared memory, 0 of others: the least address of a lane, in the register; at
+     * how many elements, from the first one on, it may be so that all lanes are inside; and where
+     * the first active lane's element is if the least address is 0. */
+    uint64_t least, places;
+    char *shared;
 } ptx_lead;
 
 /* A texture or a surface that was opened. */

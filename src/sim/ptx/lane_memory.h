@@ -126,12 +126,26 @@ LANE_INLINE bool is_alike_wide(const ptx_warp *w, const ptx_op *op, unsigned fir
     return is_zero(&differs);
 }
 
-/* Keeps what the accesses behind this one are to know. */
+LANE_INLINE bool is_in_shared(const ptx_op *op) {
+    return (op->flags & (PTX_ACCESS_SHARED | PTX_ACCESS_GLOBAL)) == PTX_ACCESS_SHARED;
+}
+
+/* Keeps what the accesses behind this one are to know. If the lanes are not multiples of the
+ * element's size apart, this one fails, and none is behind it. */
 LANE_INLINE void lead_others(const ptx_warp *w, const ptx_op *op, const lane_span *s,
-                             const ptx_pattern *pattern) {
-    if (op->flags & PTX_ACCESS_LEADS)
-        w->worker->leads[op->lead] = (ptx_lead){
-            .run = w->worker->run, .address = s->address - (uint64_t)op->value, .pattern = pattern};
+                             const ptx_pattern *pattern, unsigned bytes) {
+    if (!(op->flags & PTX_ACCESS_LEADS))
+        return;
+    ptx_lead *lead = &w->worker->leads[op->lead];
+    *lead = (ptx_lead){
+        .run = w->worker->run, .address = s->address - (uint64_t)op->value, .pattern = pattern};
+    const uint64_t size = w->block->shared_bytes,
+                   extent = (uint64_t)((int64_t)pattern->high - pattern->low) + bytes;
+    if (!is_in_shared(op) || extent > size) /* of some lanes they may be addresses of the cluster */
+        return;
+    lead->least = lead->address + (uint64_t)(int64_t)pattern->low;
+    lead->places = (size - extent) / bytes + 1;
+    lead->shared = w->block->shared - pattern->low;
 }
 
 /* Returns whether lanes that lie like this are in the block's shared memory, or in the allocation
@@ -143,12 +157,12 @@ LANE_INLINE bool place_span(const ptx_warp *w, const ptx_op *op, const lane_span
     places->offset = pattern->offset;
     places->lie = pattern->lie;
     places->separate = false;
-    const unsigned spaces = op->flags & (PTX_ACCESS_SHARED | PTX_ACCESS_GLOBAL);
-    if (spaces == PTX_ACCESS_SHARED)
+    if (is_in_shared(op))
         return place_in_shared(w, s, places, bytes, 0);
     if (s->high < PTX_SHARED_WINDOW)
-        return spaces && place_in_range(&w->worker->site[op->site].range, s, places, bytes);
-    return spaces & PTX_ACCESS_SHARED && s->low < PTX_LOCAL_WINDOW &&
+        return op->flags & (PTX_ACCESS_SHARED | PTX_ACCESS_GLOBAL) &&
+               place_in_range(&w->worker->site[op->site].range, s, places, bytes);
+    return op->flags & PTX_ACCESS_SHARED && s->low < PTX_LOCAL_WINDOW &&
            place_in_shared(w, s, places, bytes, PTX_SHARED_WINDOW);
 }
 
@@ -165,8 +179,24 @@ LANE_INLINE bool place_alike(const ptx_warp *w, const ptx_op *op, lane_places *p
                                         : is_alike_wide(w, op, first, pattern->offset)))
         return false;
     const lane_span s = span_of(address_of(w, op, first), first, pattern);
-    lead_others(w, op, &s, pattern);
+    lead_others(w, op, &s, pattern, bytes);
     return place_span(w, op, &s, pattern, places, bytes);
+}
+
+/* Does the same in shared memory, behind an access that leads. An address that is not aligned is no
+ * small number after the rotation. */
+LANE_INLINE bool place_behind_in_shared(const ptx_lead *lead, const ptx_op *op, lane_places *places,
+                                        unsigned bytes) {
+    uint64_t least = lead->least + (uint64_t)op->value;
+    if (op->flags & PTX_ACCESS_NARROW)
+        least = (uint32_t)least;
+    if ((least / bytes | least << (63 - __builtin_ctz(bytes)) << 1) >= lead->places)
+        return false;
+    places->base = lead->shared + least;
+    places->offset = lead->pattern->offset;
+    places->lie = lead->pattern->lie;
+    places->separate = false;
+    return true;
 }
 
 /* Does the same behind an access of this run that leads; only the first address is looked at. */
@@ -175,6 +205,8 @@ LANE_INLINE bool place_behind(const ptx_warp *w, const ptx_op *op, lane_places *
     const ptx_lead *lead = &w->worker->leads[op->lead];
     if (lead->run != w->worker->run)
         return false;
+    if (is_in_shared(op))
+        return place_behind_in_shared(lead, op, places, bytes);
     const uint64_t address = lead->address + (uint64_t)op->value;
     const lane_span s =
         span_of(op->flags & PTX_ACCESS_NARROW ? (uint32_t)address : address, 0, lead->pattern);
@@ -312,7 +344,7 @@ static LANE_RARE void place_anew(ptx_warp *w, const ptx_op *op, const ptx_access
     const lane_span s = span_of(address_of(w, op, first), first, pattern);
     w->worker->site[op->site].pattern = pattern;
     if (near)
-        lead_others(w, op, &s, pattern);
+        lead_others(w, op, &s, pattern, bytes);
     places->offset = places->own;
     places->lie = pattern->lie;
     places->separate = false;
