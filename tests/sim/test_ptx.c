@@ -208,6 +208,34 @@ TEST(a_branch_by_an_index) {
         assert_int_equal(words[n], 10 + n % 4);
 }
 
+/* Each block of instructions goes on with the one before it in the text, so that a search for
+ * what is needed later learns of one block each time it goes from the text's end to its begin. */
+TEST(blocks_in_another_order) {
+    enum { BLOCKS = 2000, ROOM = 60 * BLOCKS };
+    uint32_t words[32] = {0};
+    char *text = malloc(ROOM);
+    assert_non_null(text);
+    int at = snprintf(text, ROOM,
+                      HEAD ".entry k(.param .u64 p) {\n.reg .b32 %%r<%d>; .reg .b64 %%d<4>;\n"
+                           "ld.param.u64 %%d1, [p];\nmov.u32 %%r0, %%tid.x;\n"
+                           "mul.wide.u32 %%d2, %%r0, 4;\nadd.u64 %%d1, %%d1, %%d2;\n"
+                           "add.u32 %%r1, %%r0, 1;\nbra B1;\n"
+                           "B%d:\nst.global.u32 [%%d1], %%r%d;\nret;\n",
+                      BLOCKS + 1, BLOCKS, BLOCKS);
+    for (int n = BLOCKS - 1; n > 0; n--)
+        at += snprintf(text + at, (size_t)(ROOM - at),
+                       "B%d:\nmad.lo.u32 %%r%d, %%r%d, 3, %%r0;\nbra B%d;\n", n, n + 1, n, n + 1);
+    snprintf(text + at, (size_t)(ROOM - at), "}\n");
+    run(text, 1, 32, words, 32);
+    free(text);
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        uint32_t expected = lane + 1;
+        for (int n = 1; n < BLOCKS; n++)
+            expected = expected * 3 + lane;
+        assert_int_equal(words[lane], expected);
+    }
+}
+
 /* Lanes of a warp, and blocks, take a lock in turns: none may starve the one that has the lock. */
 TEST(a_lock_between_lanes_and_blocks) {
     uint32_t words[256] = {0};
@@ -1326,6 +1354,7 @@ int main(void) {
         C(registers_without_blanks),
         C(lanes_that_go_apart),
         C(a_branch_by_an_index),
+        C(blocks_in_another_order),
         C(a_lock_between_lanes_and_blocks),
         C(a_function_that_calls_itself),
         C(registers_of_a_function_that_calls_itself),

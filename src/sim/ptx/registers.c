@@ -194,10 +194,13 @@ static bool find_lives(lives *l) {
     l->kept = all + sets;
     memset(l->kept, 0xff, sets * sizeof *l->kept);
     for_each_touch(l, look_at);
-    for (bool changed = true; changed;) {
+    /* Forwards every second time, for texts whose blocks are in another order than the program. */
+    const uint32_t count = l->flow->count;
+    bool changed = true;
+    for (bool forwards = false; changed; forwards = !forwards) {
         changed = false;
-        for (uint32_t block = l->flow->count; block-- > 0;)
-            changed |= flow_back(l, block, spare_set(l));
+        for (uint32_t n = 0; n < count; n++)
+            changed |= flow_back(l, forwards ? n : count - 1 - n, spare_set(l));
     }
     return true;
 }
