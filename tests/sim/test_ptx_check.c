@@ -503,6 +503,27 @@ TEST(local_memory_that_nobody_wrote) {
     expect("a read of 4 bytes of local memory at 0x8, which were never written");
 }
 
+/* Two functions have the same place of the stack, one after the other; a third one calls itself. */
+TEST(local_memory_of_functions) {
+#define FUNCTIONS(at)                                                                              \
+    HEAD ".func f() {\n.local .align 4 .b8 a[16];\n.reg .b64 %d<2>;\nmov.u64 %d1, a;\n"            \
+         "st.local.u32 [%d1], 1;\nst.local.u32 [%d1+8], 1;\nret;\n}\n"                             \
+         ".func (.reg .b32 r) g() {\n.local .align 4 .b8 a[16];\n.reg .b64 %d<2>;\n"               \
+         "mov.u64 %d1, a;\nst.local.u32 [%d1], 2;\nld.local.u32 r, [%d1+" at "];\nret;\n}\n"       \
+         ".func (.param .b32 s) h(.param .b32 n) {\n.local .align 4 .b8 a[4];\n.reg .b64 %d<2>;\n" \
+         ".reg .b32 %r<4>; .reg .pred %p<2>;\nmov.u64 %d1, a;\nld.param.b32 %r1, [n];\n"           \
+         "st.local.u32 [%d1], %r1;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra E;\n"                       \
+         "sub.u32 %r1, %r1, 1;\n{ .param .b32 m; .param .b32 t; st.param.b32 [m], %r1;\n"          \
+         "call (t), h, (m);\nld.param.b32 %r2, [t]; }\n"                                           \
+         "E:\nld.local.u32 %r3, [%d1];\nst.param.b32 [s], %r3;\nret;\n}\n"                         \
+         ".entry k(.param .u64 p) {\n.reg .b32 %r<4>;\ncall f;\ncall (%r1), g;\n"                  \
+         "{ .param .b32 m; .param .b32 t; st.param.b32 [m], 3;\ncall (t), h, (m);\n"               \
+         "ld.param.b32 %r2, [t]; }\nret;\n}\n"
+    assert_int_equal(found("init", FUNCTIONS("0"), 1, 32), 0);
+    assert_int_equal(found("init", FUNCTIONS("8"), 1, 32), 32);
+    expect("a read of 4 bytes of local memory at 0x18, which were never written");
+}
+
 /* A half of a word is written and read, with each number from 0 to that of bfloat16's infinity:
  * none of them is what stands in a word that nobody wrote. */
 TEST(a_half_of_a_word_is_enough) {
@@ -768,6 +789,12 @@ TEST(memory_that_was_freed) {
     begin_with_checks(NULL);
 }
 
+TEST(no_memory_at_all) {
+    SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, store_at(STORE_AT("0"), 0, 1));
+    expect("a write of 4 bytes of global memory at 0x0, which is NULL; st.global.u32");
+    begin_with_checks(NULL);
+}
+
 /* A kernel that asks malloc() for 40 bytes, in %d2. */
 #define WITH_HEAP(instructions)                                                                    \
     HEAD                                                                                           \
@@ -787,9 +814,39 @@ TEST(what_malloc_returned) {
     assert_int_equal(
         found("memory", WITH_HEAP("st.u32 [%d2+8], 3;\n" FREE_IT "ld.u32 %r1, [%d2+8];\n"), 1, 1),
         1);
-    expect(", in the heap, where free() took the memory or nobody had any; ld.u32 in line");
+    expect(", 8 bytes into what malloc() returned at 0x");
+    expect(" and free() took; ld.u32 in line");
+    assert_int_equal(found("memory", WITH_HEAP("ld.u32 %r1, [%d2+65536];\n" FREE_IT), 1, 1), 1);
+    expect(", in the heap, where nobody has memory; ld.u32 in line");
     assert_int_equal(found("memory", WITH_HEAP("add.u64 %d2, %d2, 16;\n" FREE_IT), 1, 1), 1);
     expect(", which malloc() did not return; call in line");
+}
+
+/* Asks malloc() for some bytes, in %d3. */
+#define TAKE(bytes)                                                                                \
+    "{\n.param .b64 r;\n.param .b64 n;\nst.param.b64 [n], " bytes ";\ncall (r), malloc, (n);\n"    \
+    "ld.param.b64 %d3, [r];\n}\n"
+
+/* What a kernel gave back is seen also where it has asked for memory of that size since. */
+TEST(what_free_took_is_not_there_again) {
+    assert_int_equal(found("memory",
+                           WITH_HEAP("st.u32 [%d2+8], 3;\n" FREE_IT TAKE(
+                               "40") "st.u32 [%d3+8], 4;\nld.u32 %r1, [%d2+8];\n"),
+                           1, 1),
+                     1);
+    expect(", 8 bytes into what malloc() returned at 0x");
+}
+
+/* Pieces that were given back serve again once there are no others, small ones also as a large one.
+ * A kernel that gets no memory writes to NULL. */
+TEST(memory_does_not_run_out) {
+#define TAKE_PAGE TAKE("4000")
+#define TAKE_MUCH TAKE("4000000")
+    static const char text[] =
+        WITH_HEAP(".reg .pred %p<2>;\nmov.u32 %r1, 0;\nL:\n" FREE_IT TAKE_PAGE
+                  "mov.u64 %d2, %d3;\nst.u32 [%d2], %r1;\nadd.u32 %r1, %r1, 1;\n"
+                  "setp.lt.u32 %p1, %r1, 20000;\n@%p1 bra L;\n" TAKE_MUCH "st.u32 [%d3], 1;\n");
+    assert_int_equal(found("memory", text, 1, 1), 0);
 }
 
 /* Two variables lie one behind the other, and dynamic shared memory behind them. */
@@ -1075,6 +1132,7 @@ int main(void) {
         CHECKED(memory_of_the_heap_again),
         CHECKED(shared_memory_that_nobody_wrote),
         CHECKED(local_memory_that_nobody_wrote),
+        CHECKED(local_memory_of_functions),
         CHECKED(a_half_of_a_word_is_enough),
         CHECKED(copies_of_what_nobody_wrote_in_memory_of_any_size),
         CHECKED(device_memory_that_nobody_wrote),
@@ -1089,7 +1147,10 @@ int main(void) {
         CHECKED(behind_a_large_allocation),
         CHECKED(behind_dynamic_shared_memory),
         CHECKED(what_malloc_returned),
+        CHECKED(what_free_took_is_not_there_again),
+        CHECKED(memory_does_not_run_out),
         CHECKED(memory_that_was_freed),
+        CHECKED(no_memory_at_all),
         CHECKED(behind_a_shared_variable),
         CHECKED(barriers_that_not_all_reach),
         CHECKED(barriers_of_a_divergent_warp),

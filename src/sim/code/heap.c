@@ -19,6 +19,7 @@ enum {
     ORDERS = 40,
     FREE = 0x80,  /* in `orders`: a free piece begins here; its order is in the other bits */
     TAKEN = 0x40, /* a piece that a kernel has */
+    FREED = FREE | TAKEN, /* one that it gave back, and nobody gets while there are others */
 };
 
 static const uint32_t none = UINT32_MAX;
@@ -35,7 +36,8 @@ struct acu_sim_heap {
      * its units it did not ask for, and how many units it has. */
     uint32_t *next, *before;
     uint32_t first[ORDERS];
-    acu_sim_heap *other; /* of all heaps */
+    uint32_t oldest, newest; /* of the list of pieces that are FREED, if `oldest` is not none */
+    acu_sim_heap *other;     /* of all heaps */
 };
 
 static acu_sim_heap *heaps; /* under the simulator's lock */
@@ -61,6 +63,52 @@ static void remove_free(acu_sim_heap *h, uint32_t unit, unsigned order) {
         h->before[h->next[unit]] = h->before[unit];
 }
 
+static bool is_taken(const acu_sim_heap *h, uint32_t unit) {
+    return (h->orders[unit] & FREED) == TAKEN;
+}
+
+/* Makes the piece free, together with its other half if that is free, and so on. */
+static void join_free(acu_sim_heap *h, uint32_t unit) {
+    unsigned order = h->orders[unit] & ~(unsigned)FREED;
+    h->orders[unit] = 0;
+    for (;; order++) {
+        uint32_t half = unit ^ UINT32_C(1) << order;
+        if (half >= h->units || h->orders[half] != (FREE | order))
+            break;
+        remove_free(h, half, order);
+        unit &= half;
+    }
+    add_free(h, unit, order);
+}
+
+/* With checks memory is given away again as late as possible, so that who still uses it is seen. */
+static void keep_freed(acu_sim_heap *h, uint32_t unit) {
+    h->orders[unit] |= FREED;
+    h->next[unit] = none;
+    if (h->oldest != none)
+        h->next[h->newest] = unit;
+    else
+        h->oldest = unit;
+    h->newest = unit;
+}
+
+/* Makes the piece free that was given back first; false if there is none. */
+static bool join_oldest(acu_sim_heap *h) {
+    const uint32_t unit = h->oldest;
+    if (unit == none)
+        return false;
+    h->oldest = h->next[unit];
+    join_free(h, unit);
+    return true;
+}
+
+/* Returns the least order, from one on, of which there is a free piece; ORDERS: there is none. */
+static unsigned find_order(const acu_sim_heap *h, unsigned order) {
+    while (order < ORDERS && h->first[order] == none)
+        order++;
+    return order;
+}
+
 static unsigned order_of(size_t bytes) {
     unsigned order = 0;
     while (((size_t)UNIT << order) < bytes)
@@ -73,11 +121,12 @@ void *acu_sim_heap_take(acu_sim_heap *h, size_t bytes) {
         return NULL;
     const size_t asked = bytes;
     bytes = (bytes + UNIT - 1) / UNIT * UNIT;
-    unsigned order = order_of(bytes + h->gap), found = order;
+    const unsigned order = order_of(bytes + h->gap);
     void *memory = NULL;
     pthread_mutex_lock(&h->lock);
-    while (found < ORDERS && h->first[found] == none)
-        found++;
+    unsigned found = find_order(h, order);
+    while (found == ORDERS && join_oldest(h))
+        found = find_order(h, order);
     if (found < ORDERS && bytes <= h->limit - h->used) {
         uint32_t unit = h->first[found];
         remove_free(h, unit, found);
@@ -101,19 +150,13 @@ bool acu_sim_heap_give(acu_sim_heap *h, const void *memory) {
         return false;
     uint32_t unit = (uint32_t)(at / UNIT);
     pthread_mutex_lock(&h->lock);
-    bool taken = h->orders[unit] & TAKEN;
+    const bool taken = is_taken(h, unit);
     if (taken) {
-        unsigned order = h->orders[unit] & ~TAKEN;
         h->used -= (size_t)h->before[unit] * UNIT;
-        h->orders[unit] = 0;
-        for (;; order++) {
-            uint32_t half = unit ^ UINT32_C(1) << order;
-            if (half >= h->units || h->orders[half] != (FREE | order))
-                break;
-            remove_free(h, half, order);
-            unit &= half;
-        }
-        add_free(h, unit, order);
+        if (h->gap)
+            keep_freed(h, unit);
+        else
+            join_free(h, unit);
     }
     pthread_mutex_unlock(&h->lock);
     return taken;
@@ -150,7 +193,7 @@ bool acu_sim_heap_stray(acu_sim_heap *h, const void *address, size_t size, char 
     const size_t at = (size_t)((const char *)address - h->memory);
     pthread_mutex_lock(&h->lock);
     const uint32_t first = piece_of(h, (uint32_t)(at / UNIT));
-    const bool taken = h->orders[first] & TAKEN;
+    const bool taken = is_taken(h, first), freed = (h->orders[first] & FREED) == FREED;
     const size_t begin = (size_t)first * UNIT;
     const size_t bytes = taken ? (size_t)h->before[first] * UNIT - h->next[first] : 0;
     pthread_mutex_unlock(&h->lock);
@@ -161,8 +204,11 @@ bool acu_sim_heap_stray(acu_sim_heap *h, const void *address, size_t size, char 
         snprintf(text, room, "%zu bytes behind the end of the %zu that malloc() returned at 0x%llx",
                  into > bytes ? into - bytes : 0, bytes,
                  (unsigned long long)(uintptr_t)(h->memory + begin));
+    else if (freed)
+        snprintf(text, room, "%zu bytes into what malloc() returned at 0x%llx and free() took",
+                 into, (unsigned long long)(uintptr_t)(h->memory + begin));
     else
-        snprintf(text, room, "in the heap, where free() took the memory or nobody had any");
+        snprintf(text, room, "in the heap, where nobody has memory");
     return true;
 }
 
@@ -212,6 +258,7 @@ static acu_sim_heap *make_heap(acu_sim_context *context) {
     }
     for (unsigned i = 0; i < ORDERS; i++)
         h->first[i] = none;
+    h->oldest = none;
     add_free(h, 0, order);
     return h;
 }

@@ -93,7 +93,7 @@ void acu_sim_history_describe(const void *address, char *text, size_t size) {
         behind && !is_rounded && (!near || at - (near->base + near->size) > behind->base - at);
     near = is_before ? behind : near;
     if (!near || (is_before ? near->base - at : at - (near->base + near->size)) > NEAR) {
-        snprintf(text, size, "where no allocation is near");
+        snprintf(text, size, at ? "where no allocation is near" : "which is NULL");
         return;
     }
     name_range(near, what, sizeof what);

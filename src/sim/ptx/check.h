@@ -51,6 +51,9 @@ void acu_ptx_check_block_free(ptx_check_block *block);
 
 /* A block begins: what its memory had is not its own. */
 void acu_ptx_check_block_begin(struct ptx_block *block);
+/* Lanes call a function, whose frame is these bytes of their local memory: what it had is not the
+ * function's own. */
+void acu_ptx_check_called(struct ptx_warp *warp, uint64_t at, uint64_t bytes, uint32_t lanes);
 /* A warp comes to the block's barrier of that number, and does not wait (bar.arrive). */
 void acu_ptx_check_came(struct ptx_warp *warp, unsigned number);
 /* A barrier opens: what the threads did that came to it is before what they will do. `number` is

@@ -1,6 +1,7 @@
 /*
  * Reads of memory that was never written. What was not written holds words that depend on their
- * address: in device memory since it was allocated, in the memory of a block since that began. An
+ * address: in device memory since it was allocated, in the memory of a block since that began, in a
+ * function's frame since it was called. An
  * access is reported if all of its words are such, so that padding is not. Halves and words of them
  * are NaN in all floating types, and their bytes neither small nor text, so that what a program
  * writes to a part of a word is hardly ever the same.
@@ -15,19 +16,25 @@ static uint32_t unwritten(uint64_t offset) {
     return UINT32_C(0x7f817f81) + (mixed & UINT32_C(0x003e003e));
 }
 
-static void fill(char *bytes, size_t size) {
-    for (size_t at = 0; at + 4 <= size; at += 4) {
+/* Fills the words between two offsets. */
+static void fill(char *bytes, uint64_t begin, uint64_t end) {
+    for (uint64_t at = (begin + 3) / 4 * 4; at + 4 <= end; at += 4) {
         uint32_t word = unwritten(at);
         memcpy(bytes + at, &word, sizeof word);
     }
 }
 
 void acu_ptx_check_unwrite(ptx_block *block) {
-    fill(block->shared, block->shared_bytes);
+    fill(block->shared, 0, block->shared_bytes);
     for (unsigned n = 0; n < block->warp_count; n++)
         for (unsigned i = 0; i < PTX_LANES; i++)
-            fill(block->warps[n].local + i * block->warps[n].local_stride,
+            fill(block->warps[n].local + i * block->warps[n].local_stride, 0,
                  block->warps[n].local_bytes);
+}
+
+void acu_ptx_check_called(ptx_warp *w, uint64_t at, uint64_t bytes, uint32_t lanes) {
+    for (; w->code->watch.checks & PTX_CHECK_INIT && lanes; lanes &= lanes - 1)
+        fill(w->local + (size_t)__builtin_ctz(lanes) * w->local_stride, at, at + bytes);
 }
 
 void acu_ptx_check_written(ptx_warp *w, const ptx_op *op, const ptx_checked_touch *t) {

@@ -1,4 +1,5 @@
 /* Calls of functions, and returns from them. */
+#include "sim/ptx/check.h"
 #include "sim/ptx/grid.h"
 #include "sim/ptx/warp_splits.h"
 
@@ -104,6 +105,8 @@ static ptx_step call(ptx_warp *w, const ptx_op *op, const ptx_code_function *cal
                      callee->function->name);
     if (callee->recursive) /* before its parameters, which may lie where the caller's are */
         save(w, frame, caller->function);
+    if (w->block->check)
+        acu_ptx_check_called(w, frame->local, callee->frame, s->mask);
     for (unsigned i = 0; i < c->param_count; i++) {
         ptx_copy one = c->params[i];
         one.to.at += one.to.in_slot ? 0 : callee->param_at[i];
