@@ -472,6 +472,7 @@ TEST(nothing_for_this_device) {
     assert_true(dup2(kept, STDERR_FILENO) >= 0);
     assert_true(pread(file, said, sizeof said - 1, 0) > 0);
     assert_non_null(strstr(said, "has no code for this device, whose compute capability is 9.0"));
+    assert_non_null(strstr(said, "nvcc -arch=compute_80 -code=compute_80, or"));
     close(kept);
     close(file);
     unlink(path);

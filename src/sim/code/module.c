@@ -290,12 +290,12 @@ acu_sim_library *acu_sim_library_compiled(const void *code) {
 
 /* Says what a program of nvcc lacks, which cannot ask for the reason. */
 static void say_what_lacks(void) {
-    const int cc = acu_sim_configuration()->cc;
+    const int cc = acu_sim_configuration()->cc, ptx = cc < 80 ? cc : 80;
     fprintf(stderr,
             "anycuda: simulator: a file of the program has no code for this device, whose compute "
             "capability is %d.%d: compile it to PTX that the device runs, with nvcc "
-            "-arch=compute_80 -code=compute_80, or choose another device by ANYCUDA_SIM=cc=…\n",
-            cc / 10, cc % 10);
+            "-arch=compute_%d -code=compute_%d, or choose another device by ANYCUDA_SIM=cc=…\n",
+            cc / 10, cc % 10, ptx, ptx);
 }
 
 cudaError_t acu_sim_library_read(acu_sim_library *library) {
