@@ -1,10 +1,9 @@
 /*
  * Reads of memory that was never written. What was not written holds words that depend on their
  * address: in device memory since it was allocated, in the memory of a block since that began, in a
- * function's frame since it was called. An
- * access is reported if all of its words are such, so that padding is not. Halves and words of them
- * are NaN in all floating types, and their bytes neither small nor text, so that what a program
- * writes to a part of a word is hardly ever the same.
+ * function's frame since it was called. An access is reported if all of its words are such, so that
+ * padding is not. Halves and words of them are NaN in all floating types, and their bytes neither
+ * small nor text, so that what a program writes to a part of a word is hardly ever the same.
  */
 #include "sim/ptx/check_inside.h"
 
