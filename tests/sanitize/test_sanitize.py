@@ -53,6 +53,8 @@ OLDER_PTX = "ptx_(1[12]|13.[0-4])"
 # The other ways to execute 6,441 random kernels are left to it, too: machine code calls the interpreter's functions for
 # much of them, and the loops are compiled for one level of processors here.
 OTHER_WAYS = "ptx_random_(forms_(jit_0|jit_avx2|jit_always_level_avx2|level_baseline)|kernels_jit_0)$"
+# Random kernels and sweeps of approximations take minutes in each way, all of which `make test` leaves to it.
+LONG = OTHER_WAYS if EVERYTHING else "ptx_(random|approximations)_"
 
 
 def ctest(folder: Path, *options: str, **environment: str) -> None:
@@ -104,7 +106,7 @@ def test_c_tests_under_address_and_undefined(addressed: Path) -> None:
     # src/sim/behaviour.h is on in one of them and off in another; one behaviour is only 11.8's. The kernels' PTX runs
     # on the newest alone.
     others = f"conformance_(11.7|12.[0-35-8]|13.[0-4]|{OLDER_PTX})"
-    ctest(addressed, "-E", f"^(sim_guard$|plugin_example$|safe_|{others}|{OLDER}|{OTHER_WAYS})")
+    ctest(addressed, "-E", f"^(sim_guard$|plugin_example$|safe_|{others}|{OLDER}|{LONG})")
 
 
 def test_the_safe_layer_leaves_nothing_on_the_heap(addressed: Path) -> None:
@@ -115,7 +117,7 @@ def test_the_safe_layer_leaves_nothing_on_the_heap(addressed: Path) -> None:
 
 def test_random_kernels_in_other_ways_under_address_and_undefined(addressed: Path) -> None:
     if not EVERYTHING:
-        pytest.skip("random kernels take long in every way under the sanitizers: `make test-all` runs the others")
+        pytest.skip("random kernels and approximations take long under the sanitizers: `make test-all` runs them")
     ctest(addressed, "-R", f"^({OTHER_WAYS})")
 
 
