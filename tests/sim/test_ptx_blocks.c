@@ -304,18 +304,18 @@ TEST(blocks_of_a_cluster_share_memory) {
     }
 }
 
-/* Another block's memory is there for shared::cluster and generic addresses, the own one for all:
- * an H200's answers. */
+/* Instructions of shared::cluster reach another block's memory, those of shared::cta the own
+ * block's only, also by an address of the cluster: an H200's answers. */
 TEST(shared_is_the_own_block) {
     static const char *const accesses[] = {
         "ld.shared%s.u32 %%r8, [%%r7];\n", "atom.shared%s.add.u32 %%r8, [%%r7], 0;\n",
-        "ld.shared%s.u32 %%r8, [%%r7];\nst.shared%s.u32 [%%r7], %%r8;\n"};
+        "ld.shared::cluster.u32 %%r8, [%%r7];\nst.shared%s.u32 [%%r7], %%r8;\n"};
     for (unsigned way = 0; way < 12; way++) {
         const bool other = way / 3 % 2, cluster = way / 6;
         const char *space = cluster ? "::cluster" : "";
         char access[128], text[2048];
         uint32_t words[32] = {0};
-        snprintf(access, sizeof access, accesses[way % 3], space, space);
+        snprintf(access, sizeof access, accesses[way % 3], space);
         snprintf(text, sizeof text,
                  HEAD
                  ".visible .entry k(.param .u64 p) .reqnctapercluster 2\n{\n"

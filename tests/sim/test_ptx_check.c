@@ -829,9 +829,10 @@ TEST(what_malloc_returned) {
 
 /* What a kernel gave back is seen also where it has asked for memory of that size since. */
 TEST(what_free_took_is_not_there_again) {
+#define TAKE_AS_MUCH TAKE("40")
     assert_int_equal(found("memory",
-                           WITH_HEAP("st.u32 [%d2+8], 3;\n" FREE_IT TAKE(
-                               "40") "st.u32 [%d3+8], 4;\nld.u32 %r1, [%d2+8];\n"),
+                           WITH_HEAP("st.u32 [%d2+8], 3;\n" FREE_IT TAKE_AS_MUCH
+                                     "st.u32 [%d3+8], 4;\nld.u32 %r1, [%d2+8];\n"),
                            1, 1),
                      1);
     expect(", 8 bytes into what malloc() returned at 0x");

@@ -36,7 +36,7 @@ struct acu_sim_heap {
      * its units it did not ask for, and how many units it has. */
     uint32_t *next, *before;
     uint32_t first[ORDERS];
-    uint32_t oldest, newest; /* of the list of pieces that are FREED, if `oldest` is not none */
+    uint32_t oldest, newest; /* of the list, by `next`, of FREED pieces; `oldest` may be none */
     acu_sim_heap *other;     /* of all heaps */
 };
 
