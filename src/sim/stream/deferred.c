@@ -2,14 +2,15 @@
  * Work for which the thread of its stream is not woken at once.
  *
  * To wake a thread and to be woken by it takes ten times as long as a small kernel. So where the
- * program waited for a stream within 20 µs of its first work, the next work is deferred: up to 64
+ * program waits for a stream within 20 µs of its first work, the next work is deferred: up to 64
  * kernels, copies, fills and records are queued, the stream's thread sleeps on, and a thread that
  * waits for one of them runs it, with those before it and nothing else.
  *
  * Whatever may show that the program does not wait for it wakes the stream's thread: more work, or
  * work on another stream, a question whether work is done, a wait for something else. If none of
- * that comes, the watcher does it after about 0.2 ms, because a GPU works whatever the program
- * does; where nothing was deferred lately, it sleeps.
+ * that comes, the watcher does it within about 2 ms, because a GPU works whatever the program does.
+ * On a virtual machine the watcher's look takes up to 30 µs from a kernel that runs, and to wake
+ * the watcher as much, so it looks less often while it finds nothing, and goes to sleep late.
  *
  * The program's own functions are not deferred, host functions or kernels in C: they have threads
  * of the simulator, since they may take locks of the program's. A thread that waits with little of
@@ -28,16 +29,18 @@
 
 enum {
     SOON = 20000,       /* nanoseconds from the first operation to the wait */
-    MOMENT = 100000,    /* nanoseconds between two looks of the watcher */
+    LATE_WAITS = 2,     /* in a row, which show that the program does not wait at once */
+    SHORTEST = 500000,  /* nanoseconds between two looks of the watcher */
+    LONGEST = 2000000,  /* while it finds nothing */
     MOST = 64,          /* deferred operations of a stream */
     STACK = 256 * 1024, /* bytes that operations may need */
 };
 
-static acu_sim_stream *first;    /* of the deferred streams, the newest one */
-static unsigned long long count; /* how many times a stream was deferred */
+static acu_sim_stream *first; /* of the deferred streams, the newest one */
 
 static struct {
     bool started, awake;
+    bool is_needed; /* a stream was deferred since the last look */
     pthread_cond_t wake;
 } watcher = {.wake = PTHREAD_COND_INITIALIZER};
 
@@ -55,7 +58,7 @@ void acu_sim_deferred_wake(acu_sim_stream *stream) {
         return;
     take_out(stream);
     stream->turn = SIM_THREAD;
-    stream->awaited = false;
+    stream->awaited = 0;
     pthread_cond_signal(&stream->wake);
 }
 
@@ -76,27 +79,36 @@ static void wake_others(uint64_t thread, const acu_sim_stream *stream) {
 
 /* ---- the watcher ---- */
 
-/* Wakes the threads of the streams that were deferred before. */
-static void wake_older(unsigned long long number) {
+/* Wakes the threads of streams for which the program does not wait at once. Returns whether there
+ * is one. */
+static bool wake_old(void) {
+    const uint64_t now = acu_platform_now_ns();
+    bool found = false;
     acu_sim_stream *next;
     for (acu_sim_stream *s = first; s; s = next) {
         next = s->next_deferred;
-        if (s->deferral <= number)
-            acu_sim_deferred_wake(s);
+        if (now - s->queued_ns < SOON)
+            continue;
+        acu_sim_deferred_wake(s);
+        found = true;
     }
+    return found;
 }
 
 static void *watch(void *unused) {
-    const struct timespec moment = {.tv_nsec = MOMENT};
+    struct timespec moment = {.tv_nsec = SHORTEST};
     (void)unused;
     pthread_mutex_lock(&acu_sim_lock);
     for (;;) {
-        const unsigned long long before = count;
+        watcher.is_needed = first != NULL;
         pthread_mutex_unlock(&acu_sim_lock);
         (void)nanosleep(&moment, NULL);
         pthread_mutex_lock(&acu_sim_lock);
-        wake_older(before);
-        watcher.awake = before != count; /* something was deferred meanwhile */
+        watcher.awake = watcher.is_needed || moment.tv_nsec < LONGEST;
+        if (wake_old())
+            moment.tv_nsec = SHORTEST;
+        else if (moment.tv_nsec < LONGEST)
+            moment.tv_nsec *= 2;
         while (!watcher.awake)
             pthread_cond_wait(&watcher.wake, &acu_sim_lock);
     }
@@ -125,8 +137,8 @@ static bool may_be_deferred(const acu_sim_op *op) {
 }
 
 static void defer(acu_sim_stream *stream, uint64_t thread) {
+    watcher.is_needed = true;
     stream->turn = SIM_DEFERRED;
-    stream->deferral = ++count;
     stream->deferred_by = thread;
     stream->deferred_count = 1;
     stream->next_deferred = first;
@@ -145,14 +157,14 @@ void acu_sim_deferred_queue(acu_sim_stream *stream, acu_sim_op *op) {
     if (stream->turn == SIM_DEFERRED && may && stream->deferred_by == thread &&
         stream->deferred_count++ < MOST)
         return;
-    if (is_first)
-        stream->queued_ns = acu_platform_now_ns();
     if (is_first && may && stream->awaited && is_watched())
         defer(stream, thread);
     else if (stream->turn == SIM_DEFERRED)
         acu_sim_deferred_wake(stream);
     else
         pthread_cond_signal(&stream->wake);
+    if (is_first) /* what waking took is not the program's time */
+        stream->queued_ns = acu_platform_now_ns();
 }
 
 /* ---- running ---- */
@@ -194,13 +206,22 @@ static void run_up_to(acu_sim_stream *stream, const acu_sim_op *op) {
     acu_record_forget_reason(); /* what failed is the work, and not the call that waits */
 }
 
+/* Notes whether the program waited soon. One late wait shows little, because another program may
+ * have had the processor meanwhile. */
+static void note_wait(acu_sim_stream *stream, bool soon) {
+    if (soon)
+        stream->awaited = LATE_WAITS;
+    else if (stream->awaited)
+        stream->awaited--;
+}
+
 void acu_sim_deferred_run(acu_sim_op *op) {
     acu_sim_stream *stream = op->stream;
     const bool may = stream && has_stack(), deferred = may && stream->turn == SIM_DEFERRED;
     if (!deferred)
         acu_sim_deferred_wake_all();
     if (stream)
-        stream->awaited = may && acu_platform_now_ns() - stream->queued_ns < SOON;
+        note_wait(stream, may && acu_platform_now_ns() - stream->queued_ns < SOON);
     if (deferred)
         run_up_to(stream, op);
 }

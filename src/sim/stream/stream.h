@@ -28,11 +28,10 @@ struct acu_sim_stream {
     acu_sim_op *last;        /* the newest operation, also when it is done; NULL: none */
     pthread_cond_t wake;     /* for the thread */
     acu_sim_turn turn;
-    bool awaited;                /* the program waited as soon as it had queued work */
-    uint64_t queued_ns;          /* when work was queued first, in nanoseconds */
-    uint64_t deferred_by;        /* with SIM_DEFERRED: id of the thread that queued it */
-    unsigned deferred_count;     /* how many operations that are */
-    unsigned long long deferral; /* the number of this deferral */
+    unsigned awaited;        /* not 0: the program waits as soon as it has queued work */
+    uint64_t queued_ns;      /* when work was queued first, in nanoseconds */
+    uint64_t deferred_by;    /* with SIM_DEFERRED: id of the thread that queued it */
+    unsigned deferred_count; /* how many operations that are */
     acu_sim_stream *next_deferred;
     acu_sim_stream *next, *before; /* all streams */
     struct cudaAccessPolicyWindow window;
