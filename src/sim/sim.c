@@ -87,7 +87,7 @@ static const char *read_level(const char *value, unsigned *level) {
     return "baseline, avx2 or avx512";
 }
 
-/* Adds a check of kernels. */
+/* Adds a check of kernels, or all of them. */
 static const char *read_check(const char *value, unsigned *checks) {
     static const char *const names[] = {"memory", "race", "init", "sync"};
     for (unsigned n = 0; n < sizeof names / sizeof *names; n++)
@@ -95,7 +95,10 @@ static const char *read_check(const char *value, unsigned *checks) {
             *checks |= 1u << n;
             return NULL;
         }
-    return "memory, race, init and sync, or some of them";
+    if (strcmp(value, "all") != 0)
+        return "memory, race, init and sync, or some of them, or all";
+    *checks = (1u << sizeof names / sizeof *names) - 1;
+    return NULL;
 }
 
 /* Takes where a profile goes: "1" is a table, a name is a file. */

@@ -109,7 +109,9 @@ TEST(mistakes_are_said_in_one_line) {
     assert_string_equal(said, "");
     assert_int_equal(alone("check=race,races,devices=2", count_devices), 2);
     assert_string_equal(said, "anycuda: ANYCUDA_SIM: \"races\" is ignored: expected memory, race, "
-                              "init and sync, or some of them\n");
+                              "init and sync, or some of them, or all\n");
+    assert_int_equal(alone("check=all,devices=2", count_devices), 2);
+    assert_string_equal(said, "");
 }
 
 static int memory_in_mib(void) {

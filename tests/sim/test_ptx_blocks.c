@@ -121,6 +121,37 @@ TEST(a_block_of_a_worker_fails) {
     expect_said("kernel \"k\": block (55, 0, 0), thread (48, 0, 0): error 700");
 }
 
+/* Stores a word at an odd address of each kind of memory, which the thread chooses. */
+static const char oddly[] =
+    HEAD ".entry k(.param .u64 p, .param .u32 kind) {\n.reg .b32 %r<3>; .reg .b64 %d<2>;\n"
+         ".reg .pred %q<2>;\n.shared .b32 s[2];\n.local .b32 t[2];\nld.param.u64 %d1, [p];\n"
+         "ld.param.u32 %r1, [kind];\nsetp.eq.u32 %q1, %r1, 0;\n@%q1 bra G;\n"
+         "setp.eq.u32 %q1, %r1, 1;\n@%q1 bra S;\nst.local.u32 [t+1], %r1;\n"
+         "G:\nst.global.u32 [%d1+1], %r1;\nS:\nst.shared.u32 [s+1], %r1;\nret;\n}\n";
+static uint32_t kind_of_memory;
+
+static void store_oddly(void) {
+    CUmodule module = load_text(oddly);
+    CUdeviceptr at;
+    void *args[] = {&at, &kind_of_memory};
+    OK(cuMemAlloc(&at, 8));
+    OK(launch(module, "k", 1, 1, args));
+    assert_int_equal(cuCtxSynchronize(), 716);
+}
+
+TEST(addresses_that_are_not_aligned) {
+    static const char *const names[] = {"global", "shared", "local"};
+    char text[128];
+    for (kind_of_memory = 0; kind_of_memory < 3; kind_of_memory++) {
+        run_alone(MACHINE, store_oddly);
+        snprintf(text, sizeof text,
+                 "error 716: an access of 4 bytes of %s memory, whose address is not a multiple of "
+                 "4, at address 0x",
+                 names[kind_of_memory]);
+        expect_said(text);
+    }
+}
+
 /* ---- cp.async ---- */
 
 /* Each thread copies 16 bytes to shared memory, of which the last 8 are zeros for odd threads. */
@@ -681,7 +712,9 @@ TEST(extents_that_a_kernel_multiplies) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_block_of_a_worker_fails), /* a fork has no CUDA where others began it */
+        cmocka_unit_test(a_block_of_a_worker_fails),
+        cmocka_unit_test(
+            addresses_that_are_not_aligned), /* a fork has no CUDA where others began it */
         C(processors_are_counted_once),
         C(blocks_of_a_worker_differ),
         C(copies_to_shared_memory),

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ALL_CHECKS MACHINE ",check=memory,race,init,sync"
+#define ALL_CHECKS MACHINE ",check=all"
 
 static int begin_with_checks(void **state) {
     (void)state;
@@ -707,9 +707,8 @@ TEST(a_little_behind_an_allocation) {
     OK(cuMemFree(at));
 }
 
-/* The name of a variable says more than an address. What is behind it is not before the next one.
- */
-TEST(behind_a_variable_of_the_module) {
+/* The name of a variable says more than an address. */
+TEST(near_a_variable_of_the_module) {
 #define AFTER(by)                                                                                  \
     HEAD ".global .b8 first[16];\n.global .b8 second[16];\n.entry k(.param .u64 p) {\n"            \
          ".reg .b64 %d<3>;\nmov.u64 %d1, first;\nadd.u64 %d1, %d1, " by                            \
@@ -719,6 +718,9 @@ TEST(behind_a_variable_of_the_module) {
     expect(", 0 bytes behind the end of the variable first, of 16 bytes at 0x");
     assert_int_equal(found("memory", AFTER("400"), 1, 1), 1);
     expect(", 384 bytes behind the end of the variable first, of 16 bytes at 0x");
+    SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, store_at(AFTER("1020"), 0, 1));
+    expect(", 4 bytes before the variable second, of 16 bytes at 0x");
+    begin_with_checks(NULL);
 }
 
 /* A constant is named as what the instruction reads, though it lies in memory like all others. */
@@ -864,6 +866,23 @@ TEST(behind_a_shared_variable) {
            "of s, which has 32; st.shared.u32 in line");
     assert_int_equal(found("memory", BEHIND("%r2"), 1, 10), 2);
     expect("4 bytes behind the end of t, which has 32");
+}
+
+/* An index below 0, which leads into the gap before the variable, or out of the memory. */
+TEST(before_a_shared_variable) {
+    assert_int_equal(found("memory", BEHIND("%r2;\nsub.u32 %r4, %r4, 4"), 1, 8), 1);
+    expect("thread (0, 0, 0): a write of 4 bytes of shared memory at 0x");
+    expect(", 4 bytes before t, which has 32; st.shared.u32 in line");
+    SAYS(CUDA_ERROR_ILLEGAL_INSTRUCTION, store_at(BEHIND("%r1;\nsub.u32 %r4, %r4, 8"), 0, 1));
+    expect(", 8 bytes before s, which has 32; st.shared.u32 in line");
+    begin_with_checks(NULL);
+}
+
+TEST(memory_of_the_host) {
+    uint32_t word = 0;
+    SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, store_at(STORE_AT("0"), (CUdeviceptr)&word, 1));
+    expect(", where the host has memory that the device cannot access; st.global.u32 in line");
+    begin_with_checks(NULL);
 }
 
 TEST(behind_dynamic_shared_memory) {
@@ -1140,7 +1159,7 @@ int main(void) {
         CHECKED(memory_of_a_graph_that_nobody_wrote),
         CHECKED(variables_are_written),
         CHECKED(a_little_behind_an_allocation),
-        CHECKED(behind_a_variable_of_the_module),
+        CHECKED(near_a_variable_of_the_module),
         CHECKED(behind_a_constant),
         CHECKED(far_behind_an_allocation),
         CHECKED(behind_the_first_of_two),
@@ -1152,6 +1171,8 @@ int main(void) {
         CHECKED(memory_does_not_run_out),
         CHECKED(memory_that_was_freed),
         CHECKED(no_memory_at_all),
+        CHECKED(before_a_shared_variable),
+        CHECKED(memory_of_the_host),
         CHECKED(behind_a_shared_variable),
         CHECKED(barriers_that_not_all_reach),
         CHECKED(barriers_of_a_divergent_warp),

@@ -366,7 +366,7 @@ TEST(random_kernels) {
 
 /* The checks change nothing of what a kernel does, and find nothing in kernels that are right. */
 TEST(random_kernels_with_checks) {
-    acu_sim_reset(MACHINE ",check=memory,race,init,sync");
+    acu_sim_reset(MACHINE ",check=all");
     OK(cuInit(0));
     OK(cuDevicePrimaryCtxRetain(&context, 0));
     OK(cuCtxSetCurrent(context));

@@ -863,7 +863,7 @@ TEST(a_map_leads_beyond_an_allocation) {
 TEST(a_fence_is_missing) {
     static const char fence[] = "fence.proxy.async.shared::cta;\n";
     char found[1024];
-    acu_sim_reset(MACHINE ",check=memory,race,init,sync");
+    acu_sim_reset(MACHINE ",check=all");
     OK(cuInit(0));
     OK(cuDevicePrimaryCtxRetain(&context, 0));
     OK(cuCtxSetCurrent(context));

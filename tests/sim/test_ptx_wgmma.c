@@ -507,7 +507,7 @@ TEST(sparse_products_that_fail) {
 TEST(a_fence_is_missing) {
     static uint32_t words[WORDS];
     const uint64_t good = UINT64_C(8) << 16 | UINT64_C(16) << 32;
-    acu_sim_reset(MACHINE ",check=memory,race,init,sync");
+    acu_sim_reset(MACHINE ",check=all");
     OK(cuInit(0));
     OK(cuDevicePrimaryCtxRetain(&context, 0));
     OK(cuCtxSetCurrent(context));

@@ -1,5 +1,6 @@
 #include "sim/memory/history.h"
 
+#include "loader/platform.h"
 #include "sim/caller.h"
 #include "sim/memory/memory.h"
 #include "sim/memory/range.h"
@@ -74,6 +75,16 @@ static void name_range(const acu_sim_range *range, char *text, size_t size) {
              (unsigned long long)range->id, range->size, (unsigned long long)range->base, where);
 }
 
+/* Says that no allocation is near, and what there is instead. */
+static void describe_stray(const void *address, char *text, size_t size) {
+    if (!address)
+        snprintf(text, size, "which is NULL");
+    else if (acu_platform_is_readable(address, 1))
+        snprintf(text, size, "where the host has memory that the device cannot access");
+    else
+        snprintf(text, size, "where no allocation is near");
+}
+
 void acu_sim_history_describe(const void *address, char *text, size_t size) {
     char what[SIM_CALLER_TEXT + 100];
     const uintptr_t at = (uintptr_t)address;
@@ -82,18 +93,17 @@ void acu_sim_history_describe(const void *address, char *text, size_t size) {
          r = acu_sim_range_next(r->base + r->size))
         near = r;
     /* What is behind an allocation, in the bytes that its size was rounded to, is nobody else's; in
-     * the gap it may be meant for the next one. */
+     * the gap it may be meant for the next one. Variables are not rounded. */
     const size_t into = near ? at - near->base : 0;
-    const bool is_rounded = near && into < acu_sim_memory_rounded(near->size);
-    const bool is_in_gap = near && into < acu_sim_memory_rounded(near->size) + acu_sim_memory_gap();
-    if (!is_in_gap && describe_freed(at, text, size))
+    const size_t rounded = !near ? 0 : near->name ? near->size : acu_sim_memory_rounded(near->size);
+    if (!(near && into < rounded + acu_sim_memory_gap()) && describe_freed(at, text, size))
         return;
     const acu_sim_range *behind = acu_sim_range_next(at);
     const bool is_before =
-        behind && !is_rounded && (!near || at - (near->base + near->size) > behind->base - at);
+        behind && into >= rounded && (!near || into - near->size > behind->base - at);
     near = is_before ? behind : near;
     if (!near || (is_before ? near->base - at : at - (near->base + near->size)) > NEAR) {
-        snprintf(text, size, at ? "where no allocation is near" : "which is NULL");
+        describe_stray(address, text, size);
         return;
     }
     name_range(near, what, sizeof what);

@@ -147,6 +147,19 @@ static char *bytes_at(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_space sp
     }
 }
 
+/* Returns the name of the memory in which an address lies that is one of the space. */
+static const char *name_of(ptx_space space, uint64_t address) {
+    static const char *const windows[] = {"shared", "local", "global", "parameter"};
+    if (space == PTX_SHARED || space == PTX_SHARED_CLUSTER)
+        return "shared";
+    if (space == PTX_LOCAL)
+        return "local";
+    if (space == PTX_PARAM)
+        return "parameter";
+    return address < PTX_SHARED_WINDOW ? "global"
+                                       : windows[(address - PTX_SHARED_WINDOW) >> 40 & 3];
+}
+
 /* An H200 finds that there is no memory before it finds that an address is not aligned. */
 char *acu_ptx_memory_at(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_space space,
                         uint64_t address, size_t bytes, size_t align, bool writes) {
@@ -154,8 +167,8 @@ char *acu_ptx_memory_at(ptx_warp *w, const ptx_op *op, unsigned lane, ptx_space 
     char *at = bytes_at(w, op, lane, space, address - beyond, bytes, writes);
     if (beyond)
         acu_ptx_fail(w, lane, op, 716, address,
-                     "an access of %zu bytes, whose address is not a multiple of %zu", bytes,
-                     align);
+                     "an access of %zu bytes of %s memory, whose address is not a multiple of %zu",
+                     bytes, name_of(space, address), align);
     return at;
 }
 

@@ -17,30 +17,51 @@ static void say_behind(char *text, size_t room, uint64_t into, const char *what,
              (unsigned long long)(into > size ? into - size : 0), what, (unsigned long long)size);
 }
 
-/* Shared variables have gaps between each other, and what is dynamic is behind them. */
+/* Returns the last variable in shared memory that does not begin above the address; or else the
+ * first one that does; NULL: there is none. */
+static const ptx_code_shared *find_shared(const ptx_code *code, int64_t address, bool above) {
+    const ptx_code_shared *found = NULL;
+    for (const ptx_code_shared *s = code->shared; s; s = s->next)
+        if ((s->at > address) == above && (!found || (s->at < found->at) == above))
+            found = s;
+    return found;
+}
+
+/* Says which variable an access is near to that is in none: shared variables have gaps between each
+ * other. An index below 0 leads before the first one, where addresses of 32 bits are the highest.
+ */
+static void say_near(const ptx_warp *w, uint64_t address, char *text, size_t room) {
+    const int64_t at = (int32_t)address;
+    const ptx_code_shared *before = find_shared(w->code, at, false);
+    const ptx_code_shared *behind = find_shared(w->code, at, true);
+    const int64_t end = before ? before->at + (int64_t)before->variable->size : INT64_MIN / 2;
+    if (behind && behind->at - at < at - end)
+        snprintf(text, room, "%lld bytes before %.80s, which has %llu",
+                 (long long)(behind->at - at), behind->variable->name,
+                 (unsigned long long)behind->variable->size);
+    else if (before)
+        say_behind(text, room, (uint64_t)(at - before->at), before->variable->name,
+                   before->variable->size);
+    else
+        snprintf(text, room, "of which the block has %zu", w->block->shared_bytes);
+}
+
+/* Dynamic shared memory is behind all variables. */
 static void check_shared(ptx_warp *w, const ptx_op *op, const ptx_checked_touch *t) {
-    const ptx_code_shared *before = NULL;
     const ptx_block *block = w->block;
     const size_t dynamic = block->launch->dynamic_shared;
     char text[160];
-    if (dynamic && t->address >= w->code->shared_bytes) {
+    if (dynamic && t->address >= w->code->shared_bytes && t->address <= INT32_MAX) {
         if (t->address <= block->shared_bytes && block->shared_bytes - t->address >= t->size)
             return;
         say_behind(text, sizeof text, t->address - (block->shared_bytes - dynamic),
                    "the dynamic shared memory", dynamic);
-        report(w, op, t, text);
-        return;
-    }
-    for (const ptx_code_shared *s = w->code->shared; s; s = s->next)
-        if (s->at <= t->address && (!before || before->at < s->at))
-            before = s;
-    if (!before) {
-        snprintf(text, sizeof text, "of which the block has %zu", block->shared_bytes);
     } else {
-        uint64_t into = t->address - before->at, size = before->variable->size;
-        if (into <= size && size - into >= t->size)
+        const ptx_code_shared *s = find_shared(w->code, (int64_t)t->address, false);
+        const uint64_t into = s ? t->address - s->at : UINT64_MAX;
+        if (s && into <= s->variable->size && s->variable->size - into >= t->size)
             return;
-        say_behind(text, sizeof text, into, before->variable->name, size);
+        say_near(w, t->address, text, sizeof text);
     }
     report(w, op, t, text);
 }
