@@ -70,7 +70,7 @@ quick: c-tools ## build, run the C tests that need no toolkit: TESTS=regex
 	@$(CONFIGURE) -B $(BUILD)/quick -DANYCUDA_TESTS=ON -DANYCUDA_DEV=ON -DCMAKE_BUILD_TYPE=Debug >/dev/null
 	@$(COMPILE) $(BUILD)/quick
 	@ctest --test-dir $(BUILD)/quick --output-on-failure --progress --parallel $(JOBS) \
-		--label-exclude 'slow|toolkit' --tests-regex '$(TESTS)'
+		--label-exclude 'slow|long|toolkit' --tests-regex '$(TESTS)'
 
 test: test-build ## run every test that needs no GPU; ends with one count
 	@$(CHOOSE_NINJA) python tools/run_tests.py $(BUILD)/test  # tests that build something do it faster with ninja

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.compile.toolchain import ROOT, Library, build_library, works
+from tests.compile.toolchain import EVERYTHING, ROOT, Library, build_library, works
 
 # The generator's tests hold hundreds of MiB, and looking for garbage among them took a third of their time.
 gc.disable()
@@ -43,6 +43,9 @@ def group_of(nodeid: str) -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ranks = {group: rank for rank, group in enumerate(GROUPS)}
     items.sort(key=lambda item: ranks.get(group_of(item.nodeid), len(ranks)))
+    for item in items:
+        if not EVERYTHING and item.get_closest_marker("long"):
+            item.add_marker(pytest.mark.skip(reason="it takes long: `make test-all` runs it"))
 
 
 class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]

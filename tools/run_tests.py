@@ -42,6 +42,9 @@ def main() -> int:
         # Passed tests' output is kept whole, since cmocka's counts stand at its end.
         command = ["ctest", "--test-dir", str(options.build), "--output-on-failure", "--parallel", jobs]
         command += ["--test-output-size-passed", "1000000", "--test-output-size-failed", "1000000"]
+        if "ANYCUDA_TEST_ALL" not in os.environ:
+            total.reasons += _left_out(options.build)
+            command += ["--label-exclude", "^long$"]
         code = subprocess.run([*command, "--output-junit", str(report)], check=False).returncode
         total.add(_suite("ctest", code, report))
         report = Path(folder) / "pytest.xml"
@@ -56,6 +59,14 @@ def main() -> int:
             print(f"  {reason}")
     print(f"\n{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
     return 1 if total.failed else 0
+
+
+def _left_out(build: Path) -> list[str]:
+    """Returns how many tests of ctest are left out because they take long, as a reason."""
+    command = ["ctest", "--test-dir", str(build), "--show-only", "--label-regex", "^long$"]
+    listed = subprocess.run(command, check=False, capture_output=True, text=True).stdout
+    count = len(re.findall(r"^ *Test +#", listed, re.MULTILINE))
+    return [f"{count} C tests that take long: `make test-all` runs them"] if count else []
 
 
 def _suite(name: str, code: int, report: Path) -> Count:

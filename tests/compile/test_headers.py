@@ -660,6 +660,7 @@ def test_names_of_types_for_the_compiler(name: str, dialect: str, library: Libra
 # ---- the library in a program
 
 
+@pytest.mark.long
 @every_compiler
 def test_link_time_optimisation(name: str, shared_folder: Path, tmp_path: Path) -> None:
     program = tmp_path / "program"

@@ -49,6 +49,7 @@ int main(void)
 """
 
 
+@pytest.mark.long
 def test_it_works_with_musl(tmp_path: Path) -> None:
     """As `musl-gcc` of Debian's musl-tools compiles it; dynamically linked, because libcuda is opened."""
     compiler = shutil.which("musl-gcc")

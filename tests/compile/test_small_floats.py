@@ -22,6 +22,7 @@ def checksums(folder: Path, folders: tuple[Path, ...]) -> list[str]:
     return run([program]).stdout.splitlines()
 
 
+@pytest.mark.long
 def test_every_function_returns_what_nvidias_does(tmp_path: Path) -> None:
     theirs = checksums(tmp_path / "theirs", names.nvidias())
     ours = checksums(tmp_path / "ours", names.ours())

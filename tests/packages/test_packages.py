@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.compile.toolchain import CC, EVERYTHING, ROOT, Library, without_cuda
+from tests.compile.toolchain import CC, ROOT, Library, without_cuda
 
 PROJECT = ROOT / "tests" / "consumer" / "project"
 VERSION = (ROOT / "VERSION").read_text().strip()
@@ -96,6 +96,7 @@ def test_debian(library: Library, tmp_path: Path) -> None:
     assert run(tmp_path / "found/consumer") == "linked\n"
 
 
+@pytest.mark.long
 def test_sources(tmp_path: Path) -> None:
     """What `package_source` packs: what git has, and no build, wherever it is."""
     if shutil.which("cpack") is None:
@@ -112,6 +113,7 @@ def test_sources(tmp_path: Path) -> None:
     assert not [name for name in names if name.endswith((".o", ".a", ".so", ".whl", "CMakeCache.txt"))]
 
 
+@pytest.mark.long
 def test_meson(tmp_path: Path) -> None:
     meson = tool("meson")
     build, prefix = tmp_path / "build", tmp_path / "prefix"
@@ -127,10 +129,9 @@ def test_meson(tmp_path: Path) -> None:
     assert run(tmp_path / "consumer") == "linked\n"
 
 
+@pytest.mark.long
 def test_conan(tmp_path: Path) -> None:
     conan = tool("conan")
-    if not EVERYTHING:
-        pytest.skip("Conan builds all of the library for itself: `make test-all` does that")
     env = {"CONAN_HOME": str(tmp_path / "home")}
     run(conan, "profile", "detect", env=env)
     settings = ("-s", "build_type=Debug", "--no-remote")

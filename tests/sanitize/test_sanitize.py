@@ -13,7 +13,7 @@ import pytest
 from generator.errors import GeneratorError
 from generator.fetch import Toolkits
 from tests.abi import spy_build as build
-from tests.compile.toolchain import CC, EVERYTHING, ROOT, Library, run, works
+from tests.compile.toolchain import CC, ROOT, Library, run, works
 from tests.real.test_real import build_real, model, predictions
 
 # Undefined behaviour is a trap, which ASan reports with the place. A message of its own for each check would be data of
@@ -46,15 +46,13 @@ def configure(folder: Path, flags: tuple[str, ...], *targets: str) -> Path:
     return folder
 
 
-# What `make test` leaves to `make test-all`: programs as older runtimes, which also run without sanitizers.
+# Programs as older runtimes, which also run without sanitizers.
 OLDER = "fuzz_1[12]|threads_(1[12]|seed_[23])|runtime_cuda_inject_"
 # The PTX of tests' kernels, which the newest runtime executes under the sanitizers.
 OLDER_PTX = "ptx_(1[12]|13.[0-4])"
-# The other ways to execute 6,441 random kernels are left to it, too: machine code calls the interpreter's functions for
-# much of them, and the loops are compiled for one level of processors here.
+# The other ways to execute 6,441 random kernels: machine code calls the interpreter's functions for much of them, and
+# the loops are compiled for one level of processors here.
 OTHER_WAYS = "ptx_random_(forms_(jit_0|jit_avx2|jit_always_level_avx2|level_baseline)|kernels_jit_0)$"
-# Random kernels and sweeps of approximations take minutes in each way, all of which `make test` leaves to it.
-LONG = OTHER_WAYS if EVERYTHING else "ptx_(random|approximations)_"
 
 
 def ctest(folder: Path, *options: str, **environment: str) -> None:
@@ -98,6 +96,7 @@ def test_a_mistake_is_reported_with_its_place(mistake: str, tmp_path: Path) -> N
     assert re.search(r" in main .*program\.c:[456]", done.stderr), done.stderr
 
 
+@pytest.mark.long
 def test_c_tests_under_address_and_undefined(addressed: Path) -> None:
     assert "__asan_init" in works(["nm", addressed / "tests/unit/unit_adapt"])
     # sim_guard writes beside its memory on purpose. In plugin_example Python opens the library, and ASan wants to be
@@ -106,28 +105,28 @@ def test_c_tests_under_address_and_undefined(addressed: Path) -> None:
     # src/sim/behaviour.h is on in one of them and off in another; one behaviour is only 11.8's. The kernels' PTX runs
     # on the newest alone.
     others = f"conformance_(11.7|12.[0-35-8]|13.[0-4]|{OLDER_PTX})"
-    ctest(addressed, "-E", f"^(sim_guard$|plugin_example$|safe_|{others}|{OLDER}|{LONG})")
+    ctest(addressed, "-E", f"^(sim_guard$|plugin_example$|safe_|{others}|{OLDER}|{OTHER_WAYS})")
 
 
+@pytest.mark.long
 def test_the_safe_layer_leaves_nothing_on_the_heap(addressed: Path) -> None:
     # safe_inject is thousands of processes. Other drivers change what is refused, not what is allocated.
     few = ("-E", f"^safe_(inject_|.*_driver$|.*_{OLDER_PTX})")
     ctest(addressed, "-R", "^safe_", *few, ASAN_OPTIONS=ASAN_OPTIONS)
 
 
+@pytest.mark.long
 def test_random_kernels_in_other_ways_under_address_and_undefined(addressed: Path) -> None:
-    if not EVERYTHING:
-        pytest.skip("random kernels and approximations take long under the sanitizers: `make test-all` runs them")
     ctest(addressed, "-R", f"^({OTHER_WAYS})")
 
 
+@pytest.mark.long
 def test_older_runtimes_under_address_and_undefined(addressed: Path) -> None:
-    if not EVERYTHING:
-        pytest.skip("older runtimes take long and find little more under the sanitizers: `make test-all` runs them")
     ctest(addressed, "-R", f"^({OLDER})")
     ctest(addressed, "-R", "^safe_inject_11", ASAN_OPTIONS=ASAN_OPTIONS)  # without libraries of its own
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("version", SPIED_ON)
 def test_real_libcudart_under_address_and_undefined(
     version: str, addressed: Path, toolkits: Toolkits, tmp_path: Path

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 RUNNER = Path(__file__).resolve().parents[2] / "tools" / "run_tests.py"
 
 # What a cmocka program prints; its own exit status is the number of failures.
@@ -33,7 +35,7 @@ def run(folder: Path, ctests: dict[str, str], pytests: str) -> tuple[int, list[s
     for name, script in ctests.items():
         (folder / f"{name}.sh").write_text(script)
         lines.append(f"add_test({name} sh {folder / name}.sh)")
-        lines.append(f"set_tests_properties({name} PROPERTIES SKIP_RETURN_CODE 77)")
+        lines.append(f"set_tests_properties({name} PROPERTIES SKIP_RETURN_CODE 77 LABELS {name})")
     lines.append(f"add_test(missing {folder}/no-such-program)" if "missing" in str(folder) else "")
     (folder / "CTestTestfile.cmake").write_text("\n".join(lines) + "\n")
     (folder / "test_some.py").write_text(pytests)
@@ -49,6 +51,19 @@ def test_passing_tests_are_added_up(tmp_path: Path) -> None:
     code, said = run(tmp_path, {"one": "exit 0"}, "def test_a(): pass\ndef test_b(): pass\n")
     assert said[-1] == "3 passed, 0 failed, 0 skipped"
     assert code == 0
+
+
+def test_what_takes_long_is_left_out_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ctests = {"one": "exit 0", "long": "exit 1"}
+    monkeypatch.delenv("ANYCUDA_TEST_ALL", raising=False)
+    code, said = run(tmp_path, ctests, "def test_a(): pass\n")
+    assert said[-1] == "2 passed, 0 failed, 0 skipped"
+    assert "  1 C tests that take long: `make test-all` runs them" in said
+    assert code == 0
+    monkeypatch.setenv("ANYCUDA_TEST_ALL", "1")
+    code, said = run(tmp_path, ctests, "def test_a(): pass\n")
+    assert said[-1] == "2 passed, 1 failed, 0 skipped"
+    assert code == 1
 
 
 def test_cases_skips_and_failures_of_both_are_counted(tmp_path: Path) -> None:
