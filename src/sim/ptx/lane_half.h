@@ -293,10 +293,37 @@ static inline uint32_t both(uint32_t low_half, uint32_t high_half) {
     return low_half | high_half << 16;
 }
 
-/* .ftz of f16, .sat and .relu. */
+/* .ftz of f16. Of results it flushes what would not be normal if exponents had no end, as it does
+ * of floats: also what is rounded to the smallest normal number, below this part of it. `value` is
+ * exact, or its last bit is set. */
 static inline uint16_t flush_f16(uint16_t a) {
     return a & 0x7c00 ? a : a & 0x8000;
 }
+
+static inline uint16_t flush_rounded(float value) {
+    const float least = 0x1p-14f * (1 - 0x1p-12f);
+    const uint16_t rounded = f16_rn(value);
+    return fabsf(value) < least ? rounded & 0x8000 : rounded;
+}
+
+static inline uint16_t add_ftz_f16(uint16_t a, uint16_t b) {
+    return flush_rounded(f32_of_f16(flush_f16(a)) + f32_of_f16(flush_f16(b)));
+}
+
+static inline uint16_t sub_ftz_f16(uint16_t a, uint16_t b) {
+    return flush_rounded(f32_of_f16(flush_f16(a)) - f32_of_f16(flush_f16(b)));
+}
+
+static inline uint16_t mul_ftz_f16(uint16_t a, uint16_t b) {
+    return flush_rounded(f32_of_f16(flush_f16(a)) * f32_of_f16(flush_f16(b)));
+}
+
+static inline uint16_t fma_ftz_f16(uint16_t a, uint16_t b, uint16_t c) {
+    return flush_rounded(fma_odd_float(f32_of_f16(flush_f16(a)), f32_of_f16(flush_f16(b)),
+                                       f32_of_f16(flush_f16(c))));
+}
+
+/* .sat and .relu. */
 
 static inline uint16_t saturate_f16(uint16_t a) {
     return f16_rn(saturate(f32_of_f16(a)));
