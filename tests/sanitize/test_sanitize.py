@@ -105,7 +105,8 @@ def test_c_tests_under_address_and_undefined(addressed: Path) -> None:
     # src/sim/behaviour.h is on in one of them and off in another; one behaviour is only 11.8's. The kernels' PTX runs
     # on the newest alone.
     others = f"conformance_(11.7|12.[0-35-8]|13.[0-4]|{OLDER_PTX})"
-    ctest(addressed, "-E", f"^(sim_guard$|plugin_example$|safe_|{others}|{OLDER}|{OTHER_WAYS})")
+    sweeps = "ptx_sweeps_(jit_avx2|level_baseline)"
+    ctest(addressed, "-E", f"^(sim_guard$|plugin_example$|safe_|{others}|{OLDER}|{OTHER_WAYS}|{sweeps})")
 
 
 @pytest.mark.long

@@ -1,7 +1,7 @@
 /*
  * The rows of `.approx`, found on 2026-11-30 from what an H200 returned for all mantissas: for each
  * row linear programs leave one c1 and one c2, and a c0 of at most 26 bits, to which the function's
- * rounding is added. tests/ptx/approximations.c compares all floats with what the H200 returned.
+ * rounding is added. tests/ptx/sweeps.c compares all floats with what the H200 returned.
  */
 #include "sim/ptx/approximation.h"
 
