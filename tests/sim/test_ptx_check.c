@@ -878,6 +878,15 @@ TEST(before_a_shared_variable) {
     begin_with_checks(NULL);
 }
 
+/* Addresses of the device at which nothing is are none of the host's. */
+TEST(far_from_all_allocations) {
+    CUdeviceptr at;
+    OK(cuMemAlloc(&at, 1000));
+    SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, store_at(STORE_AT("0"), at + (64 << 20), 1));
+    expect(", where no allocation is near; st.global.u32 in line");
+    begin_with_checks(NULL);
+}
+
 TEST(memory_of_the_host) {
     uint32_t word = 0;
     SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, store_at(STORE_AT("0"), (CUdeviceptr)&word, 1));
@@ -1172,6 +1181,7 @@ int main(void) {
         CHECKED(memory_that_was_freed),
         CHECKED(no_memory_at_all),
         CHECKED(before_a_shared_variable),
+        CHECKED(far_from_all_allocations),
         CHECKED(memory_of_the_host),
         CHECKED(behind_a_shared_variable),
         CHECKED(barriers_that_not_all_reach),

@@ -17,8 +17,8 @@ static void say_behind(char *text, size_t room, uint64_t into, const char *what,
              (unsigned long long)(into > size ? into - size : 0), what, (unsigned long long)size);
 }
 
-/* Returns the last variable in shared memory that does not begin above the address; or else the
- * first one that does; NULL: there is none. */
+/* Returns the last variable in shared memory that begins at the address or below it; with `above`
+ * the first one that begins above it. NULL: there is none. */
 static const ptx_code_shared *find_shared(const ptx_code *code, int64_t address, bool above) {
     const ptx_code_shared *found = NULL;
     for (const ptx_code_shared *s = code->shared; s; s = s->next)
