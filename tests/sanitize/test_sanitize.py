@@ -50,7 +50,7 @@ def configure(folder: Path, flags: tuple[str, ...], *targets: str) -> Path:
 OLDER = "fuzz_1[12]|threads_(1[12]|seed_[23])|runtime_cuda_inject_"
 # The PTX of tests' kernels, which the newest runtime executes under the sanitizers.
 OLDER_PTX = "ptx_(1[12]|13.[0-4])"
-# The other ways to execute 6,442 random kernels: machine code calls the interpreter's functions for much of them, and
+# The other ways to execute 8,128 random kernels: machine code calls the interpreter's functions for much of them, and
 # the loops are compiled for one level of processors here.
 OTHER_WAYS = "ptx_random_(forms_(jit_0|jit_avx2|jit_always_level_avx2|level_baseline)|kernels_jit_0)$"
 

@@ -121,7 +121,7 @@ TEST(a_block_of_a_worker_fails) {
     expect_said("kernel \"k\": block (55, 0, 0), thread (48, 0, 0): error 700");
 }
 
-/* Stores a word at an odd address of each kind of memory, which the thread chooses. */
+/* Stores a word at an odd address of the memory that a parameter chooses. */
 static const char oddly[] =
     HEAD ".entry k(.param .u64 p, .param .u32 kind) {\n.reg .b32 %r<3>; .reg .b64 %d<2>;\n"
          ".reg .pred %q<2>;\n.shared .b32 s[2];\n.local .b32 t[2];\nld.param.u64 %d1, [p];\n"
@@ -712,9 +712,9 @@ TEST(extents_that_a_kernel_multiplies) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        /* These two come first, because a fork has no CUDA where others began it. */
         cmocka_unit_test(a_block_of_a_worker_fails),
-        cmocka_unit_test(
-            addresses_that_are_not_aligned), /* a fork has no CUDA where others began it */
+        cmocka_unit_test(addresses_that_are_not_aligned),
         C(processors_are_counted_once),
         C(blocks_of_a_worker_differ),
         C(copies_to_shared_memory),

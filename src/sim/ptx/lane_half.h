@@ -293,13 +293,14 @@ static inline uint32_t both(uint32_t low_half, uint32_t high_half) {
     return low_half | high_half << 16;
 }
 
-/* .ftz of f16. Of results it flushes what would not be normal if exponents had no end, as it does
- * of floats: also what is rounded to the smallest normal number, below this part of it. `value` is
- * exact, or its last bit is set. */
+/* .ftz of an operand of f16. */
 static inline uint16_t flush_f16(uint16_t a) {
     return a & 0x7c00 ? a : a & 0x8000;
 }
 
+/* .ftz of a result of f16, which is exact here, or whose last bit is set. As of floats, what would
+ * not be normal if exponents had no end is flushed, although it is rounded to the smallest normal
+ * number: what is below this part of it. */
 static inline uint16_t flush_rounded(float value) {
     const float least = 0x1p-14f * (1 - 0x1p-12f);
     const uint16_t rounded = f16_rn(value);
